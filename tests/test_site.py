@@ -119,8 +119,8 @@ def test_the_report_counts_answers() -> None:
     assert len(held_out) >= 10 and asked[-1] in held_out
     found = [[q["pages"][0]] for q in asked[:-1]] + [["other"]]
     shown = page(asked, found, 7)
-    tuned = len(asked) - len(held_out)
-    assert f"{tuned} of the {tuned} questions" in shown and f"{len(held_out) - 1} of {len(held_out)} that" in shown
+    opened = len(asked) - len(held_out)
+    assert f"{opened} of {opened} open" in shown and f"{len(held_out) - 1} of {len(held_out)} held-out" in shown
     missing = [p for q in asked for p in q["pages"] if not _is_page(p)]
     assert missing == []
 

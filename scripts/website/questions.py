@@ -21,6 +21,8 @@ REPORT = ROOT / "docs" / "reports" / "lab" / "site.md"
 HTML = ROOT / "build" / "site" / "html"
 FIRST = 3
 """Results that a reader looks at."""
+TUNED = 32
+"""Questions at the beginning of the list that the ranking was tuned on."""
 
 
 def questions() -> list[dict[str, Any]]:
@@ -39,15 +41,17 @@ def ask(html: Path, words: list[str]) -> list[list[str]]:
 def page(asked: list[dict[str, Any]], found: list[list[str]], pages: int) -> str:
     """Return the report."""
     answers = [bool(set(results[:FIRST]) & set(q["pages"])) for q, results in zip(asked, found)]
-    tuned = [answer for q, answer in zip(asked, answers) if not q.get("held_out")]
+    opened = [answer for q, answer in zip(asked, answers) if not q.get("held_out")]
     held_out = [answer for q, answer in zip(asked, answers) if q.get("held_out")]
     lines = [
         "# The search of the site",
         "",
         "`scripts/website/questions.py` wrote this page.",
         f"The search of the site, {pages} pages, was asked {len(asked)} questions. An answer counts if it is one of",
-        f"the first {FIRST} results: {sum(tuned)} of the {len(tuned)} questions that the ranking was tuned on, and",
-        f"{sum(held_out)} of {len(held_out)} that were written after that, for which nothing was changed.",
+        f"the first {FIRST} results: {sum(opened)} of {len(opened)} open questions, and",
+        f"{sum(held_out)} of {len(held_out)} held-out ones, for which nothing may be changed.",
+        f"The ranking was tuned on the first {TUNED}, of which {sum(answers[:TUNED])} are answered; the others were",
+        "written after that.",
         "The first ten are what newcomers looked for; the list was fixed before the search was tried.",
         "",
         "| Question | Held out | First three pages | Place of the answer |",

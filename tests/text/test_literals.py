@@ -8,8 +8,10 @@ from fractions import Fraction
 
 import pytest
 
+import tilery
 from tilery.floats.formats import scaled
-from tilery.text.parse.literals import float_bits
+from tilery.ops import Constant, Module
+from tilery.text.parse.literals import float_bits, integer_bits
 from tilery.types import F32, F64, FLOATS, SCALARS
 
 
@@ -48,3 +50,29 @@ def test_a_literal_is_rounded_once() -> None:
     text = f"{decimal((1 << 24) + 1, -24)}00000000000000000000000000001"
     assert Fraction(text) > middle
     assert float_bits(F32, text, False) == 0x3F800001
+
+
+@pytest.mark.parametrize("name", ["i8", "i16", "i32"])
+def test_integers_are_read_between_the_least_and_the_largest_of_their_width(name: str) -> None:
+    """Numbers wrap to their bits, alone and in lists; the first number beyond each end is refused."""
+    bits = SCALARS[name].bits
+    for value in (-(1 << bits - 1), -1, 0, 1, (1 << bits - 1) - 1, 1 << bits - 1, (1 << bits) - 1):
+        for body, shape in ((f"{value}", ""), (f"[{value}, 1]", "2x")):
+            (found,) = [o for o in tilery.walk(constant(name, body, shape)) if isinstance(o, Constant)]
+            first = int.from_bytes(found.value.data[: bits // 8], "little")
+            assert first == value % (1 << bits), (body, shape)
+    for value in (-(1 << bits - 1) - 1, 1 << bits):
+        for body, shape in ((f"{value}", ""), (f"[{value}, 1]", "2x")):
+            with pytest.raises(tilery.TileError, match="out of range"):
+                constant(name, body, shape)
+
+
+def constant(name: str, body: str, shape: str) -> Module:
+    return tilery.parse(f"entry @k() {{\n  %c = constant <{name}: {body}> : tile<{shape}{name}>\n  return\n}}\n")
+
+
+def test_the_bits_of_every_integer_of_eight_bits() -> None:
+    """Negative numbers reach down to half of the range; nothing else is refused but what has no bits."""
+    for value in range(300):
+        assert integer_bits(SCALARS["i8"], str(value), False) == (value if value < 256 else None)
+        assert integer_bits(SCALARS["i8"], str(value), True) == (-value % 256 if value <= 128 else None)

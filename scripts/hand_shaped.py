@@ -1,6 +1,7 @@
 """Compare an engine with the reference engine on kernels that random generation does not reach.
 
     python scripts/hand_shaped.py [--count N] [--seed S] [--jobs N] [--family NAME] [--engine NAME] [--report FILE.md]
+    python scripts/hand_shaped.py --merge PIECE.json... --report FILE.md
     python scripts/hand_shaped.py --reproduce SEED [--family NAME]
 
 `parts/shaped` has the families of kernels: products of every layout, accumulators in every place, views that overlap,
@@ -14,12 +15,14 @@ for the report only, never to look for a fault or to see whether it is fixed.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,18 @@ def run(args: argparse.Namespace) -> list[dict[str, Any]]:
     return lines
 
 
+def merge(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the lines of pieces that follow each other, and set the options to those of a run of all of them."""
+    pieces = sorted((json.loads(path.read_text()) for path in args.merge), key=lambda piece: piece["options"]["seed"])
+    options = [piece["options"] for piece in pieces]
+    for one, two in pairwise(options):
+        if two | {"seed": 0, "count": 0} != one | {"seed": 0, "count": 0} or two["seed"] != one["seed"] + one["count"]:
+            raise SystemExit(f"pieces do not follow each other: {one}, {two}")
+    vars(args).update(options[0] | {"count": sum(each["count"] for each in options)})
+    args.wall = sum(piece["seconds"] for piece in pieces)
+    return [line for piece in pieces for line in piece["lines"]]
+
+
 def attribute(line: dict[str, Any], family: str) -> None:
     """Mark a kernel that was reduced to a known bug of NVIDIA's compiler."""
     name, case = launch.make(line["number"], family)
@@ -93,12 +108,13 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]], seconds: float) 
             row[name] += line.get(name, 0)
     used = sum(line.get("seconds", 0) for line in lines)
     options = f"--count {args.count} --seed {args.seed} --engine {args.engine} --exact {args.exact}"
+    pieces = f" in {len(args.merge)} pieces with `--piece`, joined by `--merge`" if args.merge else ""
     held = "are held out" if args.seed >= HELD_OUT else "are not held out"
     text = [
         f"# Hand-shaped kernels on engine {args.engine}",
         "",
         checkout.fill(
-            f"`python scripts/hand_shaped.py {options}` wrote this page (CPython {platform.python_version()}, "
+            f"`python scripts/hand_shaped.py {options}` wrote this page{pieces} (CPython {platform.python_version()}, "
             f"{args.jobs} jobs, {seconds:.0f} seconds, {used:.0f} seconds of processor time). {len(cases):,} of "
             f"{args.count:,} kernels were run."
         ),
@@ -166,9 +182,12 @@ def main() -> int:
     parser.add_argument("--exact", default="both", choices=list(EXACT), help="option of engine cpu")
     parser.add_argument("--seconds", type=float, default=0, help="stop after this time")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the page to this file too")
+    parser.add_argument("--piece", type=Path, metavar="FILE", help="write the outcomes to this file, for --merge")
+    parser.add_argument("--merge", type=Path, nargs="+", default=[], metavar="FILE", help="write the page of pieces")
     parser.add_argument("--reproduce", type=int, metavar="SEED", help="print the kernel of a seed, and run it here")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    args.wall = 0.0
     if args.child:
         first, end, family, engine, exact = args.child
         launch.serve(int(first), int(end), family, engine, EXACT[exact])
@@ -179,8 +198,12 @@ def main() -> int:
         launch.serve(args.reproduce, args.reproduce + 1, args.family, args.engine, EXACT[args.exact])
         return 0
     started = time.monotonic()
-    lines = run(args)
-    checkout.publish(page(args, lines, time.monotonic() - started), args.report)
+    lines = merge(args) if args.merge else run(args)
+    seconds = time.monotonic() - started
+    if args.piece:
+        kept = {name: getattr(args, name) for name in ("count", "seed", "jobs", "family", "engine", "exact")}
+        args.piece.write_text(json.dumps({"options": kept, "seconds": seconds, "lines": lines}))
+    checkout.publish(page(args, lines, args.wall or seconds), args.report)
     return 1 if any(line["outcome"] not in FINE for line in lines if "number" in line) else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from . import control, functions, late, pointers, products, tiles, views
+from . import control, functions, late, pointers, products, special, tiles, views
 from .case import Case
 
 FAMILIES: dict[str, Callable[[random.Random], Case]] = {
@@ -44,6 +44,7 @@ FAMILIES: dict[str, Callable[[random.Random], Case]] = {
         control.bounds,
         control.effects,
         control.shared_operands,
+        special.special_values,
     )
 }
 NAMES = list(FAMILIES)

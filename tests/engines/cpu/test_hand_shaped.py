@@ -33,6 +33,21 @@ def test_a_slice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest
     assert sum(int(rows[name].split(" | ")[1]) > 0 for name in NAMES) >= len(NAMES) - 1, "nearly all are compiled"
 
 
+def test_pieces_make_one_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pieces = [str(tmp_path / f"{n}.json") for n in range(3)]
+    for seed, piece in zip((10000, 10001, 10005), pieces):
+        words = ["--count", "1", "--seed", str(seed), "--family", "scans", "--jobs", "1", "--piece", piece]
+        monkeypatch.setattr("sys.argv", ["hand_shaped.py", *words])
+        assert hand_shaped.main() == 0
+    page = tmp_path / "page.md"
+    monkeypatch.setattr("sys.argv", ["hand_shaped.py", "--report", str(page), "--merge", *reversed(pieces[:2])])
+    assert hand_shaped.main() == 0
+    assert "--count 2 --seed 10000" in page.read_text() and "| scans | 2 |" in page.read_text()
+    monkeypatch.setattr("sys.argv", ["hand_shaped.py", "--merge", *pieces])
+    with pytest.raises(SystemExit, match="do not follow"):
+        hand_shaped.main()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_kernels_are_legal_and_depend_on_the_seed_alone(name: str) -> None:
     for seed in range(3):

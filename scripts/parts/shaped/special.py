@@ -35,8 +35,9 @@ def special_values(rng: random.Random) -> Case:
 def _given(k: Sketch, element: str, shape: Shape) -> Value:
     """Load special values: some rows are all NaN, all zeros of either sign, or hold one infinity."""
     count = prod(shape)
-    bits = encode(element, k.numpy.choice(NUMBERS[: k.rng.choice((2, 4, 6, 9))], count))
-    bits = np.where(k.numpy.random(count) < k.rng.choice((0.0, 0.0, 0.1, 0.5, 1.0)), _nans(k, element, count), bits)
+    bits: Array = encode(element, k.numpy.choice(NUMBERS[: k.rng.choice((2, 4, 6, 9))], count))
+    share = k.rng.choice((0.0, 0.0, 0.1, 0.5, 1.0))
+    np.copyto(bits, _nans(k, element, count), where=k.numpy.random(count) < share)
     if k.rng.random() < 0.3 and len(shape) > 1:
         bits = bits.reshape(-1, shape[-1])
         bits[k.rng.randrange(len(bits))] = _nans(k, element, shape[-1])
@@ -97,5 +98,5 @@ def _step(k: Sketch, a: Value, b: Value) -> Value:
             return made
         case 11:
             return k.unary(rng.choice(("negf", "absf", "sqrt", "floor")), k.add(a, b) if rng.random() < 0.5 else a)
-    order = rng.sample(range(len(shape)), len(shape))
-    return k.permute(k.add(a, b), order) if len(shape) > 1 else k.reshape(k.add(a, b), (1, *shape))
+    turn = rng.sample(range(len(shape)), len(shape))
+    return k.permute(k.add(a, b), turn) if len(shape) > 1 else k.reshape(k.add(a, b), (1, *shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -85,6 +86,7 @@ class Launcher:
     def __call__(self, x: int, y: int, z: int, stream: Any, loaded: Loaded, *rest: Any) -> None:
         __tracebackhide__ = True  # pytest shows the test instead
         _, metadata, enter, leave, *args = rest
+        x, y, z = map(operator.index, (x, y, z))  # also a tensor of one integer
         if SETTINGS.session is None:
             why = "kernels that were compiled for tilery need it again"
             raise TileError("a kernel was launched after `tilery.triton.on` had ended", notes=(why,))

@@ -84,7 +84,8 @@ INTRODUCTION = """\
 backend itself, and those of each operation that it has. Each file runs in the order of its tests until its limit of
 processor time."""
 NOT_MEASURED = """\
-Tests that a file did not reach. Tests of other backends. Nothing here ran on a GPU."""
+Files of tests that are not in the table, and tests that a file did not reach. Tests of other backends. Nothing here ran
+on a GPU."""
 
 
 def page(found: Found) -> str:
@@ -104,7 +105,8 @@ def page(found: Found) -> str:
         notes = ["held out"] * (name in HELD_OUT) + ["stopped by the limit"] * facts["stopped"]
         cells = [facts["selected"], facts["passed"], facts["failed"] + facts["error"], facts["skipped"]]
         lines.append(f"| {name} | {' | '.join(map(str, cells))} | {facts['seconds']} s | {', '.join(notes)} |")
-    lines += ["", "| file | why tests fail | number |", "|---|---|--:|"]
+    if any(facts["why"] for facts in found.values()):
+        lines += ["", "| file | why tests fail | number |", "|---|---|--:|"]
     for name, facts in found.items():
         lines += [f"| {name} | {why.replace('|', '¦')} | {count} |" for why, count in facts["why"].items()]
     return "\n".join([*lines, "", "## Not measured", "", NOT_MEASURED, ""])

@@ -34,6 +34,8 @@ from tilery.smith import Contract  # noqa: E402
 PASSES = [name for name in HOMES if name != "rename-symbol"]
 TIMEOUT = 2.0
 BUILD = ROOT / "build"
+LOGS = {title: BUILD / f"prove_passes_{title.split()[0].lower()}.jsonl" for title in ("Random modules", "Real files")}
+REASONS = BUILD / "prove_passes_reasons.jsonl"
 PAGE = ROOT / "docs/reports/lab/prove_passes.md"
 
 
@@ -99,7 +101,7 @@ def try_change(module: tilery.Module, contract: Contract | None, changed: tilery
 
 def run(todo: list[str], log: Path, jobs: int, seconds: float) -> None:
     """Run what the log does not have yet, until the time is over."""
-    done = {json.loads(line)["task"] for line in log.read_text("utf-8").splitlines()} if log.exists() else set()
+    done = {each["task"] for each in read_lines(log)}
     left = [t for t in todo if t not in done]
     end = time.monotonic() + seconds
     with log.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs) as pool:
@@ -111,6 +113,11 @@ def run(todo: list[str], log: Path, jobs: int, seconds: float) -> None:
             file.flush()
             if sys.stderr.isatty():
                 print(f"\r{start}/{len(left)}", end="", file=sys.stderr)
+
+
+def read_lines(log: Path) -> list[dict[str, Any]]:
+    """Read a file of lines, if it is there."""
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
 
 
 def totals(found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -151,10 +158,11 @@ NOT_MEASURED = [
     "## Not measured",
     "",
     "Refused kernels say nothing about a pass. Float operations are some functions here, so that passes that fold or",
-    "fuse them, or decide a condition by them, cannot be proven, only executed. Z3 is not told the ranges of what",
-    "loops carry and reductions return, which `fold-known` relies on. Loops are compared one by one, so that",
-    "`loop-split`, which makes two of one, is seldom proven. Parameters that overlap in memory were not considered. A",
-    "pass that is not in the table was not tried.",
+    "fuse them, or decide a condition by them, cannot be proven without the laws of the tables. Ranges and divisors",
+    "of what loops carry and reductions return are proven by induction; other invariants are not looked for. Loops are",
+    "compared one by one, so that `loop-split`, which makes two of one, is seldom proven, and its counterexamples were",
+    "only executed. A counterexample in none of the groups was executed, and is listed. Parameters that overlap were",
+    "not considered. A pass that is not in the table was not tried.",
 ]
 
 
@@ -177,7 +185,23 @@ def section(found: list[dict[str, Any]], planned: int) -> list[str]:
     looked = Counter((e["pass"], e.get("runs", "not executed")) for e in made["odd"] if e["kind"] == "counterexample")
     lines += ["", "Counterexamples of Z3, and what executing both modules showed:", "", "| pass | executed | times |"]
     lines += ["|---|---|--:|", *(f"| {name} | {runs} | {count:,} |" for (name, runs), count in sorted(looked.items()))]
-    return lines
+    return lines + reasons([each for each in made["odd"] if each["kind"] == "counterexample"])
+
+
+def reasons(odd: list[dict[str, Any]]) -> list[str]:
+    """Count what reasons.py found out about each counterexample, and list those of which it does not know."""
+    known = {(each["task"], each["pass"]): each["reason"] for each in read_lines(REASONS)}
+    members: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for each in odd:
+        members[each["pass"], known.get((each["task"], each["pass"]), "not checked")].append(each["task"])
+    lines = ["", "`scripts/proving/reasons.py` checked each of them by the law that its group names:", ""]
+    lines += ["| pass | why it is a counterexample of Z3 | times | one of them |", "|---|---|--:|---|"]
+    for (name, why), tasks in sorted(members.items()):
+        lines.append(f"| {name} | {why} | {len(tasks):,} | {tasks[0]} |")
+    rest = [
+        f"{name} {task}" for (name, why), tasks in sorted(members.items()) if why == "none of these" for task in tasks
+    ]
+    return [*lines, "", f"In none of the groups: {', '.join(rest) or 'no counterexample'}."]
 
 
 def main() -> None:
@@ -193,13 +217,12 @@ def main() -> None:
     work = {"Random modules": [str(n) for n in range(args.count)], "Real files": files}
     groups, planned = {}, {}
     for title, todo in work.items():
-        log = BUILD / f"prove_passes_{title.split()[0].lower()}.jsonl"
         if todo:
-            run(todo, log, args.jobs, args.seconds)
-        lines = log.read_text("utf-8").splitlines() if log.exists() else []
-        groups[title], planned[title] = [json.loads(line) for line in lines], max(len(todo), len(lines))
+            run(todo, LOGS[title], args.jobs, args.seconds)
+        groups[title] = read_lines(LOGS[title])
+        planned[title] = max(len(todo), len(groups[title]))
         made = totals(groups[title])
-        print(title, len(lines), {name: dict(counts) for name, counts in made["kinds"].items()})
+        print(title, len(groups[title]), {name: dict(counts) for name, counts in made["kinds"].items()})
         for each in made["odd"]:
             if each["wrong"]:
                 print("wrongly proven", each)

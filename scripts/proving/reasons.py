@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / folder) for folder in ("src", "scripts", "tests")]
 
-import ml_dtypes  # type: ignore[import-untyped]  # it has no types  # noqa: E402
+import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 import z3  # type: ignore[import-untyped]  # it has no types  # noqa: E402
 
@@ -195,13 +195,11 @@ def expand(module: tilery.Module, squares: bool) -> tilery.Module:
             if squares and isinstance(o, (ops.FPowF, ops.FPowI)) and is_two(o.exponent):
                 made.append(ops.MulF(lhs=o.source, rhs=o.source))
             elif not squares and isinstance(o, ops.Fma):
-                how = {"rounding_mode": o.rounding_mode, "flush_to_zero": o.flush_to_zero}
-                product = ops.MulF(lhs=o.lhs, rhs=o.rhs, **how)
-                acc = o.acc.owner
-                if isinstance(acc, ops.NegF):
-                    made += [product, ops.SubF(lhs=product.result, rhs=acc.source, **how)]
-                else:
-                    made += [product, ops.AddF(lhs=product.result, rhs=o.acc, **how)]
+                mode, ftz, acc = o.rounding_mode, o.flush_to_zero, o.acc.owner
+                product = ops.MulF(lhs=o.lhs, rhs=o.rhs, rounding_mode=mode, flush_to_zero=ftz)
+                join = ops.SubF if isinstance(acc, ops.NegF) else ops.AddF
+                added = acc.source if isinstance(acc, ops.NegF) else o.acc
+                made += [product, join(lhs=product.result, rhs=added, rounding_mode=mode, flush_to_zero=ftz)]
             else:
                 made.append(o)
                 continue

@@ -149,8 +149,8 @@ def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> st
         )
     )
     for title, found in groups.items():
-        if found:
-            lines += ["", f"## {title}", "", *section(found, planned[title])]
+        none = [f"None of {planned[title]:,} modules was tried with this state of the prover."]
+        lines += ["", f"## {title}", "", *(section(found, planned[title]) if found else none)]
     return "\n".join([*lines, "", *NOT_MEASURED, ""])
 
 
@@ -201,7 +201,7 @@ def reasons(odd: list[dict[str, Any]]) -> list[str]:
     rest = [
         f"{name} {task}" for (name, why), tasks in sorted(members.items()) if why == "none of these" for task in tasks
     ]
-    return [*lines, "", f"In none of the groups: {', '.join(rest) or 'no counterexample'}."]
+    return [*lines, "", checkout.fill(f"In none of the groups: {', '.join(rest) or 'no counterexample'}.")]
 
 
 def main() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import struct
-from contextlib import nullcontext
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -15,6 +19,8 @@ from .compiler import feature_string, host
 
 _SYMBOLS = 2
 """The type of an ELF section that holds symbols."""
+NEAR, SLACK, MOST_PAGES = 1 << 30, 1 << 20, 1 << 14
+"""Sections are loaded within so many bytes, in the size of an object and so many more; the most pages to fill."""
 
 
 def undefined_symbols(data: bytes) -> list[str]:
@@ -74,9 +80,10 @@ class Code(HoldsAddresses):
             cpu=target.cpu, features=feature_string(target), reloc="pic", codemodel="small"
         )
         self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        for data, _ in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
+        with _room_for(sum(len(data) for data, _ in objects)):
+            for data, _ in objects:
+                self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+            self._engine.finalize_object()
 
     def address(self, name: str) -> int:
         """Return the address of a function."""
@@ -84,6 +91,36 @@ class Code(HoldsAddresses):
         if not found:
             raise TileError(f"the compiled object has no function '{name}'")
         return found
+
+
+@contextmanager
+def _room_for(size: int) -> Iterator[None]:
+    """Keep the sections of an object together while it is loaded.
+
+    LLVM puts each section where the system has room, and aborts the process if that is more than 2 GiB from another
+    that it refers to. So gaps with room for a page but not for the object are filled meanwhile.
+    """
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    held: list[mmap.mmap] = []
+    try:
+        for _ in range(MOST_PAGES):
+            page, whole = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, 2 * size + SLACK)
+            near = abs(_address(page) - _address(whole)) < NEAR
+            whole.close()
+            if near:
+                page.close()
+                break
+            held.append(page)
+        yield
+    finally:
+        for each in held:
+            each.close()
+
+
+def _address(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def _initialize() -> None:

@@ -42,3 +42,18 @@ def test_the_list_names_files_of_the_catalogue_once() -> None:
     listed = [*NAMES["open"], *NAMES["held_out"], *NAMES["later"], *NAMES["undecidable"]]
     assert len(listed) == len(set(listed))
     assert all((FOLDER / name).exists() for name in listed)
+
+
+COUNTERS = {
+    "counter_as_divisor": "divide-by-zero",
+    "counter_promised_to_be_small": "false-promise",
+    "counter_shifts_too_far": "shift-too-far",
+    "parts_in_a_loop": "index-out-of-range",
+}
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_a_counter_takes_every_value_of_its_loop(name: str) -> None:
+    faulty, twin = read_cases(Path(__file__).parent / "third" / f"{name}.mlir")
+    assert rules_of(faulty.text) == [COUNTERS[name]]
+    assert rules_of(twin.text) == []

@@ -254,6 +254,10 @@ class Facts:
             return None
         return low, low + (high - 1 - low) // step * step, step
 
+    def reached(self, o: Op, value: Value) -> tuple[int, int] | None:
+        """The extremes of an operand, if they are known."""
+        return self.extremes(o, self.forms[value]) if has_form(value) else None
+
     def extremes(self, o: Op, form: Form) -> tuple[int, int] | None:
         """The least and the largest number of a form that the first tile block surely reaches when it executes an
         operation; None if that is not known."""

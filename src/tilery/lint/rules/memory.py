@@ -156,8 +156,9 @@ def index_out_of_range(facts: Facts) -> Iterator[Report]:
         sizes = zip(whole.type.shape, part.type.shape, o.indices)  # type: ignore[attr-defined]  # tiles
         for dim, (large, small, index) in enumerate(sizes):
             known, count = facts.range(index), large // small
-            if known.lo >= count or known.hi < 0:
-                at = known.lo if known.lo >= count else known.hi
+            low, high = facts.reached(o, index) or (known.hi, known.lo)
+            if high >= count or low < 0:
+                at = high if high >= count else low
                 yield Report(o, f"{o.name}: there are {count} parts along dimension {dim}, and the index is {at}")
 
 

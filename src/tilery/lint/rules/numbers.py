@@ -79,6 +79,8 @@ def divide_by_zero(facts: Facts) -> Iterator[Report]:
     for o in facts.of(DivI, RemI):
         divisor = facts.elements(o.rhs)
         if divisor is None:
+            if 0 in (facts.reached(o, o.rhs) or ()):
+                yield Report(o, f"{o.name}: the divisor is zero in an iteration of the loop")
             continue
         if (divisor == 0).any():
             yield Report(o, f"{o.name}: the divisor is zero")
@@ -121,6 +123,9 @@ def shift_too_far(facts: Facts) -> Iterator[Report]:
             yield Report(o, f"{o.name}: a shift of {bits}-bit integers by {amount}")
         elif known is None and (least.lo >= bits or least.hi < 0):
             yield Report(o, f"{o.name}: a shift of {bits}-bit integers by {least.lo} or more")
+        elif known is None and (reach := facts.reached(o, o.rhs)) and (reach[0] < 0 or reach[1] >= bits):
+            amount = reach[0] if reach[0] < 0 else reach[1]
+            yield Report(o, f"{o.name}: a shift of {bits}-bit integers by {amount} in an iteration of the loop")
 
 
 @rule("conversion-out-of-range", ERROR)

@@ -82,7 +82,7 @@ def _broken(o: Assume, facts: Facts) -> str:
     form = facts.forms[o.value]
     match o.predicate:
         case Bounded(lb=low, ub=high) if is_integer(o.value):
-            return _outside(o.value, form, low, high, facts)
+            return _outside(o, form, low, high, facts)
         case DivBy() as predicate:
             return _not_divisible(o.value, form, predicate, facts)
         case SameElements(values=sizes) if form.numbers.ndim and all(map(is_scalar, form.terms)):
@@ -94,13 +94,14 @@ def _broken(o: Assume, facts: Facts) -> str:
     return ""
 
 
-def _outside(value: Value, form: Form, low: int | None, high: int | None, facts: Facts) -> str:
+def _outside(o: Assume, form: Form, low: int | None, high: int | None, facts: Facts) -> str:
+    value = o.value
     known = read(facts.range(value), value.type.element, Signedness.SIGNED)  # type: ignore[attr-defined]  # integers
     if all(isinstance(symbol.owner, GetTileBlockId) for symbol in form.terms):  # the first tile block always exists
         numbers = -form.numbers if bits_of(value) == 1 else form.numbers
         least, most = int(numbers.min()), int(numbers.max())
     else:
-        least, most = known.hi, known.lo
+        least, most = facts.extremes(o, form) or (known.hi, known.lo)
     if low is not None and least < low:
         return f"a value is {least}, and at least {low} is promised"
     if high is not None and most > high:

@@ -11,6 +11,5 @@ def kernel(out):
 
 
 def main(uninit):
-    x = np.ones((8, 10), np.float32)
     out = np.zeros(64, np.float32)
     ct.launch(0, (2,), kernel, (out,))

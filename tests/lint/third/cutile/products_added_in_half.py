@@ -14,7 +14,5 @@ def kernel(x, y):
 
 
 def main(uninit):
-    x = np.ones((8, 10), np.float32)
-    out = np.zeros(64, np.float32)
     h = np.ones((32, 1024), np.float16)
     ct.launch(0, (2,), kernel, (h, np.zeros((32, 16), np.float32)))

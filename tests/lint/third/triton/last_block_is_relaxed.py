@@ -18,4 +18,4 @@ def kernel(x, out, count, n, B: tl.constexpr):
 def main(uninit):
     x = torch.ones(4096, device="cuda")
     out = torch.zeros(4096, device="cuda")
-    kernel[(2,)](x, out, torch.zeros(1, dtype=torch.int32, device='cuda'), 2, 128)
+    kernel[(2,)](x, out, torch.zeros(1, dtype=torch.int32, device="cuda"), 2, 128)

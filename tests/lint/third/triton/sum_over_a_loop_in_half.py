@@ -9,7 +9,7 @@ def kernel(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     s = tl.zeros((B,), tl.float16)
     # fixed: s = tl.zeros((B,), tl.float32)
-    for k in range(0, 256):
+    for k in range(256):
         s += tl.load(x + k * B + i).to(s.dtype)  # fault: lint
     tl.store(out + tl.program_id(0) * B + i, s.to(tl.float32))
 

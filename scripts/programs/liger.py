@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
             continue
         command = [sys.executable, "-m", "pytest", "-p", "tilery.cutile.pytest", "--tilery-engine", args.engine]
         command += ["-v", "--tb=line", "-rfE", f"test/transformers/{name}"]
-        own = environment(path="src", LIGER_KERNEL_IMPL="cutile")
+        own = environment(path="src", LIGER_KERNEL_IMPL="cutile", COLUMNS="1000")  # or pytest leaves out reasons
         status, text, used = limited(command, args.limit, cwd=folder, env=own)
         collected = re.search(r"collected (\d+) item", text)
         facts = outcomes(text) | {"stopped": status is None, "seconds": used, "why": reasons(text)}

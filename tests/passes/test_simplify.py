@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import pytest
 
@@ -286,3 +287,13 @@ def test_nested_ifs_are_joined_only_where_that_is_right() -> None:
 def test_the_description_has_no_other_rules() -> None:
     ours = {rule.name for rule in described.rule.all()}
     assert {"select_to_exti", "select_to_not", "select_constants"}.isdisjoint(ours)
+
+
+def test_the_log_has_every_law_that_is_counted() -> None:
+    text = "entry @k(%p: tile<i32>) {\n  %z = constant <i32: 0> : tile<i32>\n  %s = addi %p, %z : tile<i32>\n"
+    module = tilery.parse(text + '  print_tko "%d", %s : tile<i32> -> token\n  return\n}\n')
+    report = Report(log=[])
+    simplify(module, report)
+    laws = {rule: count for rule, count in report.counts.items() if rule.startswith("simplify_")}
+    assert laws and Counter(fired.rule for fired in report.log or ()) == laws
+    assert {fired.op for fired in report.log or ()} == {"addi"}

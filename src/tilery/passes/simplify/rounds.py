@@ -35,6 +35,7 @@ from ...ops import (
 )
 from ...rewrite import Report, isolated, replace_operands
 from ...rewrite.deadcode import keep_living
+from ...rewrite.rules import Fired
 from ...types import I1, I4, Tile
 from ..constants import element_of
 from ..registry import Option, register
@@ -125,6 +126,8 @@ class _Round:
                 self._replace(o, result, value, made, frame)
                 laws = dict.fromkeys(self.tree.fired) or ["rebuild" if made.cost else "same_expression"]
                 report.counts.update(f"simplify_{name}" for name in laws)
+                if report.log is not None:
+                    report.log += [Fired(f"simplify_{name}", o.name, o.loc) for name in laws]
                 return
         frame.done.append(o)
         self.levels[result] = self._level(o)

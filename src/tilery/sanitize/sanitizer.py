@@ -41,7 +41,7 @@ CHECKS = {
         CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),
         CheckRow("undefined", "undefined", "Undefined", "operands for which an operation has no defined result"),
         CheckRow("race", "races.check", "Race", "conflicting accesses to the same bytes that nothing orders"),
-        CheckRow("order", "races.tokens", "Order", "tokens that order nothing", hint=True),
+        CheckRow("order", "races.tokens", "UnorderedTokens", "tokens that order nothing", hint=True),
         CheckRow("nan", "hints", "Nan", "operations that make NaN or infinity from finite numbers", hint=True),
         CheckRow("outside", "hints", "Outside", "tiles of a view that are wholly outside its tensor", hint=True),
         CheckRow("order-sensitive", "hints", "OrderSensitive", "reductions that depend on the order", hint=True),

@@ -44,7 +44,7 @@ def prove(before: tilery.Module, after: tilery.Module) -> tuple[str, str]:
     order = ["proven", "refused", "timeout", "reads", "counterexample"]
     worst = ("proven", "")
     for old, new in zip(before.entries, after.entries):
-        verdict = bits(old, new, timeout=TIMEOUT)
+        verdict = bits(old, new, timeout=TIMEOUT, modules=(before, after))
         found = (verdict.facts["kind"], verdict.reason)
         worst = max(worst, found, key=lambda each: order.index(each[0]))
     return worst

@@ -174,7 +174,7 @@ def validation(before: Module, after: Module, name: str) -> str:
 
     lines = []
     for old, new in zip(before.entries, after.entries):
-        verdict = bits(old, new)
+        verdict = bits(old, new, modules=(before, after))
         said = "proven" if verdict.is_equal else f"not proven: {verdict.reason}"
         lines.append(f"validate: {name}: @{new.sym_name}: {said}\n")
     return "".join(lines)

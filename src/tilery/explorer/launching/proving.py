@@ -25,7 +25,7 @@ def prove(request: Request) -> dict[str, Any]:
     a, entry = _kernel(request, "text", "entry")
     b, other = _kernel(request, "other", "other_entry")
     if request.choice("how", ("reals", "bits"), "reals") == "bits":
-        return _answer(bits(entry, other, timeout=TIMEOUT))
+        return _answer(bits(entry, other, timeout=TIMEOUT, modules=(a, b)))
     convention = request.choice("convention", ("", "cutile"), "") or None
     arguments, params = read_arguments(request), check_parameters(entry)
     check_types(arguments, params, convention)

@@ -96,6 +96,33 @@ class Bits:
     def divisible(self, a: Any, by: int, width: int) -> Any:
         return z3.SRem(a, z3.BitVecVal(by, width)) == 0 if by.bit_length() <= width else a == 0
 
+    def quotient(self, index: Any, by: int) -> Any:
+        """Divide an index by a power of two."""
+        return z3.LShR(index, self.value(by.bit_length() - 1, 32))
+
+    def remainder(self, index: Any, by: int) -> Any:
+        return index & self.value(by - 1, 32)
+
+    def halved(self, t: Any) -> Any:
+        """Halve a signed number, rounded down."""
+        return t >> 1
+
+    def shifted(self, t: Any, old: int, by: int) -> Any:
+        """Put zeros below the bits of a value."""
+        return z3.Concat(t, self.value(0, by)) if by else t
+
+    def top(self, t: Any, old: int, new: int) -> Any:
+        """Return the upper bits of a value."""
+        return z3.Extract(old - 1, old - new, t) if new < old else t
+
+    def piece(self, t: Any, number: Any, old: int, new: int) -> Any:
+        """Return one of the parts of a value, of which number 0 are the low bits."""
+        return z3.Extract(new - 1, 0, z3.LShR(t, self.resize(number, 32, old) * new)) if new < old else t
+
+    def joined(self, parts: list[Any], old: int) -> Any:
+        """Return the value of which these are the parts, low bits first."""
+        return z3.Concat(*reversed(parts)) if len(parts) > 1 else parts[0]
+
     def between(self, a: Any, low: int | None, high: int | None, width: int) -> Any:
         wide = z3.SignExt(66 - width, a)
         return both(
@@ -269,6 +296,31 @@ class Integers:
 
     def divisible(self, a: Any, by: int, width: int) -> Any:
         return a % by == 0
+
+    def quotient(self, index: Any, by: int) -> Any:
+        return index / by
+
+    def remainder(self, index: Any, by: int) -> Any:
+        return index % by
+
+    def halved(self, t: Any) -> Any:
+        return t / 2
+
+    def shifted(self, t: Any, old: int, by: int) -> Any:
+        return self._bits(f"shift {old} by {by}", t) if by else t
+
+    def top(self, t: Any, old: int, new: int) -> Any:
+        return self._bits(f"top {new} of {old}", t) if new < old else t
+
+    def piece(self, t: Any, number: Any, old: int, new: int) -> Any:
+        return self._bits(f"piece {new} of {old}", t, number) if new < old else t
+
+    def joined(self, parts: list[Any], old: int) -> Any:
+        return self._bits(f"join {len(parts)} of {old}", *parts) if len(parts) > 1 else parts[0]
+
+    def _bits(self, name: str, *args: Any) -> Any:
+        """Bits are some function of numbers here."""
+        return self.functions.get(name, *(z3.IntSort() for _ in (*args, 0)))(*args)
 
     def between(self, a: Any, low: int | None, high: int | None, width: int) -> Any:
         return both(True if low is None else a >= low, True if high is None else a <= high)

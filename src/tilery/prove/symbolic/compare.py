@@ -14,12 +14,14 @@ from ...analysis.effects import memory_ordering
 from ...diag import TileError
 from ...engines.common.launch import MAX_GRID
 from ...ir import walk
-from ...ops import Entry, StorePtrTko, StoreViewTko
+from ...ops import Entry, GetGlobal, Module, StorePtrTko, StoreViewTko
+from ...types import Ptr, Tile
 from ..verdict import EQUAL, UNDECIDED, Verdict
 from .algebra import Algebra, Bits, Functions, Integers, as_bool, attributes
 from .given import parse_given
 from .invariants import Candidates, candidates, weaken
 from .liveness import LOADS, Needed
+from .memory import unordered
 from .moves import Unsupported
 from .proving import NO, YES, Prover, refines
 from .side import Carried, Effect, Load, LoopRecord, Side, same_loops
@@ -32,10 +34,13 @@ THEOREM = (
 ASSUMED = [
     "float operations are some functions of their operands, attributes and types",
     "different pointer parameters do not overlap, and no tile block reads what another one writes",
-    "addresses do not wrap around, and sizes of tensors are below 2**61",
+    "addresses do not wrap around, and sizes of tensors are below 2**61; alloca returns the same addresses",
 ]
 MOST_DIMENSIONS = 4
-IGNORED = ["tokens, and the order of effects on different addresses", "time and memory"]
+IGNORED = [
+    "tokens, but for those that order a load after stores, and the order of effects on different addresses",
+    "time and memory",
+]
 
 
 @dataclass(slots=True)
@@ -54,15 +59,21 @@ class Failed(Exception):
         self.attempt = attempt
 
 
-def bits(a: Entry, b: Entry, *, given: Given = (), timeout: float = 10.0) -> Verdict:
+def bits(
+    a: Entry, b: Entry, *, given: Given = (), timeout: float = 10.0, modules: tuple[Module, Module] | None = None
+) -> Verdict:
     """Tell whether a kernel may replace another one, bit for bit, for all inputs.
 
     `given` are conditions such as "p2 > 0", or a function from the formulas of the first kernel to z3 expressions.
-    Integers are integers first, and bit vectors if that does not lead to a proof.
+    Integers are integers first, and bit vectors if that does not lead to a proof. Globals are compared if the `modules`
+    of both kernels are given.
     """
     started = time.perf_counter()
     if [p.text for p in a.function_type.params] != [p.text for p in b.function_type.params]:
         raise TileError("prove: the kernels have different parameters")
+    used = {o.name_ for entry in (a, b) for o in walk(entry) if isinstance(o, GetGlobal)}
+    if modules is not None and (other := _different_globals(used, *modules)):
+        return _verdict(Attempt("refused", f"the contents of @{other} differ"), given)
     queries, last, tried = 0, Attempt("refused"), []
     # A load of A that nothing needs may cover one of B, or may be gone in B together with the loop around it.
     for reads in (True, False) if _has_dead_loads(a) else (True,):
@@ -85,6 +96,7 @@ def bits(a: Entry, b: Entry, *, given: Given = (), timeout: float = 10.0) -> Ver
     verdict = _verdict(last, given)
     if verdict.is_equal:
         verdict.assumed += sorted(prover.assumed)
+        verdict.assumed += ["globals of one name have the same contents"] if used and modules is None else []
     verdict.seconds = time.perf_counter() - started
     verdict.facts |= {"queries": queries, "attempts": tried}
     return verdict
@@ -109,6 +121,12 @@ def _verdict(last: Attempt, given: Given) -> Verdict:
     return made
 
 
+def _different_globals(used: set[str], one: Module, other: Module) -> str:
+    """Return a global that both modules do not have in the same form."""
+    tables = [{str(g.sym_name): attributes(g) for g in m.globals} for m in (one, other)]
+    return next((name for name in sorted(used) if tables[0].get(name) != tables[1].get(name)), "")
+
+
 def _has_dead_loads(entry: Entry) -> bool:
     needed = Needed(entry).values
     return any(isinstance(o, LOADS) and o.results[0] not in needed for o in walk(entry))
@@ -128,8 +146,7 @@ def _attempt(
         right = Side(prover, b, left)
         for each in right.controls:
             _require(prover, each, "a branch on a defined value")
-        if right.promises - left.promises:
-            return claims, Attempt("refused", "B assumes something that A does not")
+        _compare_promises(prover, left, right)
         _compare_loops(prover, left, right)
         _compare_effects(prover, left, right)
         _compare_reads(prover, left, right)
@@ -159,6 +176,16 @@ def _require(prover: Prover, goal: Any, what: str, *given: Any) -> None:
         shown = {str(d): str(model[d])[:80] for d in model.decls() if d.arity() == 0}
         raise Failed(Attempt("counterexample", what, shown))
     raise Failed(Attempt("timeout", what))
+
+
+def _compare_promises(prover: Prover, left: Side, right: Side) -> None:
+    """Promises without a formula: B may promise of a view only what A promises of the same one."""
+    for text, terms in right.promises:
+        if not any(
+            text == other and all(prover.ask(refines(a, b))[0] == YES for a, b in zip(given, terms))
+            for other, given in left.promises
+        ):
+            raise Failed(Attempt("refused", "B assumes something that A does not"))
 
 
 # ---------------------------------------------------------------- loops
@@ -202,15 +229,18 @@ def _compare_values(prover: Prover, old: Carried, new: Carried, what: str, path:
 def _compare_effects(prover: Prover, left: Side, right: Side) -> None:
     if len(left.effects) != len(right.effects):
         raise Failed(Attempt("refused", "the kernels have different numbers of stores"))
+    later = left.later_reads or right.later_reads  # states of memory are named by the order of effects
     rest = list(right.effects)
     for x in left.effects:
         inside = left.within(x.loops)
-        y = _partner(prover, x, rest, inside)
+        y = _partner(prover, x, rest[:1] if later else rest, inside)
         rest.remove(y)
         if isinstance(x.op, (StorePtrTko, StoreViewTko)):
             _compare_stores(prover, x, y, inside)
         else:
             _compare_others(prover, x, y, inside)
+    if late := unordered(left, right):
+        raise Failed(Attempt("refused", f"{late} of B is not ordered after the stores after which it is in A"))
 
 
 def _partner(prover: Prover, x: Effect, rest: list[Effect], inside: list[Any]) -> Effect:
@@ -231,6 +261,8 @@ def _compare_stores(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> 
     orders = [(memory_ordering(e.op), getattr(e.op, "memory_scope", None)) for e in (x, y)]
     if orders[0] != orders[1]:
         raise Failed(Attempt("refused", "stores have different memory orderings"))
+    if stored_width(x.op) != stored_width(y.op):
+        raise Failed(Attempt("refused", "stores write elements of different widths"))
     index = [p for p in index_orders(len(shape)) if tuple(shape[q] for q in p) == other]
     failed = Failed(Attempt("refused", f"stores have different shapes: {shape} and {other}"))
     for number, order in enumerate(index):
@@ -262,11 +294,21 @@ def _compare_elements(prover: Prover, x: Effect, y: Effect, order: tuple[int, ..
 def _compare_others(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> None:
     if attributes(x.op) != attributes(y.op) or len(x.parts) != len(y.parts):
         raise Failed(Attempt("refused", f"{x.op.name} has other attributes or operands"))
+    kinds = [[v.type.text for v in e.op.operands if isinstance(v.type, Tile)] for e in (x, y)]
+    if kinds[0] != kinds[1]:
+        raise Failed(Attempt("refused", f"{x.op.name} has operands of other types"))
     for (f, shape), (g, other) in zip(x.parts, y.parts):
         if shape != other:
             raise Failed(Attempt("refused", f"{x.op.name} has operands of other shapes"))
         idx, known = prover.element(shape)
         _require(prover, z3.Implies(x.path, refines(f(idx), g(idx))), f"what {x.op.name} takes", *known, *inside)
+
+
+def stored_width(o: Any) -> tuple[int, int]:
+    """Return how many bits a store writes for an element, and how many of them are its own."""
+    stored: Any = o.value if isinstance(o, StorePtrTko) else o.tile
+    t = stored.type.element
+    return (64, 64) if isinstance(t, Ptr) else (t.row.memory_bits, t.bits)
 
 
 def index_orders(rank: int) -> list[tuple[int, ...]]:

@@ -62,6 +62,11 @@ class Needed:
                 self.values.add(v)
                 todo += self._sources(v)
 
+    def home(self, v: Value) -> tuple[Op, int] | None:
+        """Return the operation and the position of an argument of a block; None for parameters."""
+        found = self._homes.get(v)
+        return None if found is None else (found[0], found[2])
+
     def _in_body(self, o: Op) -> bool:
         parent = self._parents.get(o)
         while parent is not None:

@@ -8,16 +8,18 @@ from typing import Any, Protocol
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from ... import ops
-from ...attrs import Bounded, DivBy
+from ...attrs import Bounded, DivBy, SameElements
 from ...ir import Op, Value
 from ...types import DYNAMIC, GatherScatterView, Ptr, Scalar, StridedView, TensorView, Tile, TileView
-from .algebra import ADDRESS, Algebra, Term, both
+from .algebra import ADDRESS, Algebra, Term, attributes, both
 
 Index = tuple[Any, ...]
 Formula = Callable[[Index], Term]
 MOST_CONSTANTS = 1024
 TRUE = z3.BoolVal(True)
 Made = Mapping[Value, Any]
+Promise = tuple[str, list[Term]]
+"""A promise about a view: its text and what the view is made from."""
 
 
 class Unsupported(Exception):
@@ -31,7 +33,12 @@ class PartialFormulas(Protocol):
     env: dict[Value, Any]
     bid: list[Any]
     grid: list[Any]
-    promises: set[str]
+    promises: list[Promise]
+    homes: dict[Value, str]
+
+    def symbol(self, name: str, t: Tile, more: Index) -> Formula: ...
+
+    def iterations(self) -> Index: ...
 
     def at(self, v: Value, idx: Index) -> Term: ...
 
@@ -44,17 +51,22 @@ def width(t: Any) -> int:
     return ADDRESS if isinstance(element, Ptr) else int(element.bits)
 
 
+def bytes_and_halves(element: Scalar) -> tuple[int, int]:
+    """Return the distance between neighbours in a tensor, and in how many parts a byte is counted for it."""
+    return (1, 2) if element.row.memory_bits < 8 else (element.row.memory_bits // 8, 1)
+
+
 def element_bytes(element: Scalar) -> int:
-    """Return the distance between neighbours in memory."""
+    """Return the distance between neighbours that pointers address."""
     if element.row.memory_bits < 8:
-        raise Unsupported(f"elements of {element} share a byte")
+        raise Unsupported(f"pointers to elements of {element}, which share a byte")
     return element.row.memory_bits // 8
 
 
 def dims_of(view: TileView) -> tuple[int, ...]:
     """Return for each dimension of a tile the dimension of the tensor."""
     if isinstance(view, GatherScatterView):
-        raise Unsupported("a gather/scatter view")
+        raise Unsupported("the size of a gather/scatter view")
     return tuple(view.dim_map)  # type: ignore[attr-defined]  # the other views have it
 
 
@@ -173,36 +185,112 @@ def _extract(s: PartialFormulas, o: Any) -> Made:
     return {o.result: term}
 
 
+def _insert(s: PartialFormulas, o: Any) -> Made:
+    def term(idx: Index) -> Term:
+        terms = [s.at(v, ()) for v in o.indices]
+        inside, part, here = [], [], []
+        for (t, _), v, i, whole, n in zip(terms, o.indices, idx, o.destination.type.shape, o.source.type.shape):
+            wide = s.z.resize(t, width(v.type), 32)
+            inside.append(s.z.below(wide, s.z.value(whole // n, 32), 32))
+            # The destination is a grid of tiles: an element is in the part if it is in that tile of the grid.
+            here.append(s.z.quotient(i, n) == wide)
+            part.append(s.z.remainder(i, n))
+        replaced = z3.And(*here) if here else TRUE
+        value, defined = chosen(replaced, s.at(o.source, tuple(part)), s.at(o.destination, idx))
+        return value, both(defined, *(d for _, d in terms), *inside)
+
+    return {o.result: term}
+
+
+def _stored_bits(v: Value) -> int:
+    """Return the bits of an element where elements follow each other without gaps, as `pack` puts them."""
+    assert isinstance(v.type, Tile) and isinstance(v.type.element, Scalar)
+    w = width(v.type)
+    return w if w < 8 else int(v.type.element.row.memory_bits)
+
+
+def _packed(s: PartialFormulas, o: Any) -> Made:
+    """Read the bits of a tile as elements of another width, low bits first. Narrow floats have theirs at the top."""
+    old, new = _stored_bits(o.source), _stored_bits(o.result)
+    low, to = old - width(o.source.type), width(o.result.type)
+
+    def whole(at: Any) -> Term:
+        value, defined = s.at(o.source, (at,))
+        return s.z.shifted(value, old - low, low), defined
+
+    def term(idx: Index) -> Term:
+        if old >= new:
+            value, defined = whole(s.z.quotient(idx[0], old // new))
+            made = s.z.piece(value, s.z.remainder(idx[0], old // new), old, new)
+        else:
+            count = new // old
+            parts = [whole(idx[0] * s.z.value(count, 32) + s.z.value(i, 32)) for i in range(count)]
+            made, defined = s.z.joined([t for t, _ in parts], old), both(*(d for _, d in parts))
+        return s.z.top(made, new, to), defined
+
+    return {o.result: term}
+
+
+def _alloca(s: PartialFormulas, o: Any) -> Made:
+    """Private memory is at some address, which depends on the iteration."""
+    if not s.is_needed(o.result):
+        return {}
+    return {o.result: s.symbol(f"{s.homes[o.result]}[{attributes(o)}]", o.result.type, s.iterations())}
+
+
 def _offset(s: PartialFormulas, o: Any) -> Made:
     def term(idx: Index) -> Term:
         (p, dp), (n, dn) = s.at(o.ptr, idx), s.at(o.offset, idx)
         wide = s.z.resize(n, width(o.offset.type), ADDRESS, True)
-        return p + wide * s.z.value(element_bytes(o.result.type.element.pointee), ADDRESS), both(dp, dn)
+        size, halves = bytes_and_halves(o.result.type.element.pointee)
+        if halves > 1:  # pointers to halves of a byte are those of the byte
+            return p + s.z.halved(wide), both(dp, dn)
+        return p + wide * s.z.value(size, ADDRESS), both(dp, dn)
 
     return {o.result: term}
 
 
 def _assume(s: PartialFormulas, o: Any) -> Made:
     v = o.value
-    holds = _holds(s, o.predicate, width(v.type)) if isinstance(v.type, Tile) else None
-    if holds is None:
-        s.promises.add(repr(o.predicate))
-        return {o.result: s.env[v]} if v in s.env else {}
+    if isinstance(v.type, Tile):
+        return {o.result: _promised(s, v, o.predicate)}
+    if v not in s.env:
+        return {}
+    base, shape, strides = s.env[v]
+    s.promises.append((f"{v.type.text}: {o.predicate!r}", [base, *shape, *strides]))
+    return {o.result: s.env[v]}
+
+
+def _promised(s: PartialFormulas, v: Value, predicate: Any) -> Formula:
+    """Return a value that is defined where a promise about it holds."""
+    assert isinstance(v.type, Tile)
+    w, element = width(v.type), v.type.element
+    groups = predicate.values if isinstance(predicate, SameElements) else (getattr(predicate, "every", None) or 1,)
+    if any(n & (n - 1) for n in groups):
+        raise Unsupported("a promise about groups whose size is no power of two")
+
+    def holds(idx: Index, t: Any) -> Any:
+        match predicate:
+            case Bounded(lb=low, ub=high):
+                return s.z.between(t, low, high, w)
+            case DivBy(divisor=by, every=every, along=along):
+                multiple = s.z.divisible(t, by, w) if by else True
+                if not every or along is None or every == 1:
+                    return multiple
+                # Only the first element of a group is a multiple; each other one is the one before and 1, or its size.
+                inner = s.z.remainder(idx[along], every) != s.z.value(0, 32)
+                before = tuple(i - s.z.value(1, 32) if d == along else i for d, i in enumerate(idx))
+                distance = element_bytes(element.pointee) if isinstance(element, Ptr) else 1
+                follows = TRUE if w == 1 else t == s.at(v, before)[0] + s.z.value(distance, w)
+                return z3.If(inner, follows, TRUE if multiple is True else multiple)
+        start = [i - s.z.remainder(i, n) if n > 1 else i for i, n in zip(idx, predicate.values)]
+        return t == s.at(v, tuple(start))[0]
 
     def term(idx: Index) -> Term:
         t, defined = s.at(v, idx)
-        return t, both(defined, holds(t))
+        return t, both(defined, holds(idx, t))
 
-    return {o.result: term}
-
-
-def _holds(s: PartialFormulas, predicate: Any, w: int) -> Callable[[Any], Any] | None:
-    match predicate:
-        case Bounded(lb=low, ub=high):
-            return lambda t: s.z.between(t, low, high, w)
-        case DivBy(divisor=by, every=None) if by:
-            return lambda t: s.z.divisible(t, by, w)
-    return None
+    return term
 
 
 def _tensor(s: PartialFormulas, o: Any) -> Made:
@@ -264,6 +352,7 @@ MOVES: dict[type[Op], Callable[[Any, Any], Made]] = {
     ops.Offset: _offset, ops.Assume: _assume, ops.MakeTensorView: _tensor, ops.MakePartitionView: _same_view,
     ops.MakeStridedView: _same_view, ops.MakeGatherScatterView: _same_view, ops.GetTensorShape: _tensor_shape,
     ops.GetIndexSpaceShape: _tensor_shape, ops.GetGlobal: _global, ops.MakeToken: _nothing, ops.JoinTokens: _nothing,
-    ops.Bitcast: _alias, ops.PtrToInt: _alias, ops.IntToPtr: _alias, ops.PtrToPtr: _alias,
+    ops.Insert: _insert, ops.Pack: _packed, ops.Unpack: _packed,
+    ops.Alloca: _alloca, ops.Bitcast: _alias, ops.PtrToInt: _alias, ops.IntToPtr: _alias, ops.PtrToPtr: _alias,
 }  # fmt: skip
 """Operations that make or move elements."""

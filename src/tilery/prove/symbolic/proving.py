@@ -12,6 +12,7 @@ from .algebra import Algebra, Functions, as_bool, both
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 MOST_SPLITS = 6
+MOST_FACTS = 256
 BUDGET = 10
 """All questions of an attempt together may take this many times the time of one."""
 
@@ -44,10 +45,17 @@ class Prover:
         self.queries = 0
         self.seconds = 0.0
         self._names = 0
+        self._known: dict[int, Any] = {}
 
     def fresh(self, what: str) -> str:
         self._names += 1
         return f"{what}!{self._names}"
+
+    def known(self, fact: Any) -> None:
+        """Add a fact about functions, unless there are too many."""
+        if len(self._known) < MOST_FACTS and fact.get_id() not in self._known:
+            self._known[fact.get_id()] = fact
+            self.functions.facts.append(fact)
 
     def holds(self, name: str, value: Any, args: tuple[Any, ...], width: int) -> Any:
         """Return whether a symbol is defined there; if it is, its invariant is known to hold."""

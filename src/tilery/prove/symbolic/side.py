@@ -7,7 +7,7 @@ index; one of the second kernel is the same function if its operands are proven 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,14 +15,14 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from ... import ops
 from ...declare.relations import COMMUTATIVE, ELEMENTWISE
-from ...engines.common.layout import PATTERNS
 from ...ir import Block, Op, Value, walk
-from ...types import GatherScatterView, Scalar, StridedView, Tile, TileView
-from . import meaning
-from .algebra import ADDRESS, Algebra, Term, as_bool, attributes, both
-from .aliasing import may_clash, stores
+from ...types import Scalar, Tile, TileView
+from . import floats, meaning
+from .algebra import Algebra, Term, as_bool, attributes, both
+from .aliasing import homes
 from .liveness import Needed, captured, is_effect, is_ordered
-from .moves import MOVES, TRUE, Formula, Index, Unsupported, chosen, dims_of, element_bytes, width
+from .memory import LaterRead, access, effect_parts, loaded
+from .moves import MOVES, TRUE, Formula, Index, Promise, Unsupported, chosen, width
 from .proving import YES, Invariant, Prover, refines
 
 Carried = dict[int, tuple[Tile, Formula]]
@@ -66,6 +66,7 @@ class Exit:
 class LoopRecord:
     """A loop: its bounds and the values that it starts with and carries on."""
 
+    number: int
     op: Op
     loops: Index
     path: Any
@@ -119,8 +120,10 @@ class Side:
         self.loops: list[LoopRecord] = []
         self.loads: list[Load] = []
         self.mixings: list[Mixing] = []
-        self.promises: set[str] = set()
-        """Assumptions that have no formula."""
+        self.promises: list[Promise] = []
+        """Promises that have no formula."""
+        self.homes = homes(entry, self.needed.values)
+        self.later_reads: list[LaterRead] = []
         self.controls: list[Any] = []
         """What must be defined because a branch depends on it."""
         self.open: list[LoopRecord] = []
@@ -172,6 +175,10 @@ class Side:
             self.prover.invariants[name] = self.claims[v]
         return name
 
+    def iterations(self) -> Index:
+        """Return the iterations of the loops around the operation that is being added."""
+        return tuple(record.iteration for record in self.open)
+
     def within(self, loops: Index) -> list[Any]:
         """Return the facts about an iteration of these loops."""
         return [fact for record in self.loops if _encloses(record, loops) for fact in record.given]
@@ -182,6 +189,8 @@ class Side:
         """Add the formulas of a block; return the condition under which its end is reached."""
         for o in b.ops:
             path = self.op(o, path, loops)
+            if z3.is_false(path):
+                break  # the rest is never reached
         return path
 
     def op(self, o: Op, path: Any, loops: Index) -> Any:
@@ -243,112 +252,58 @@ class Side:
         types = ",".join(v.type.element.text for v in (*o.operands, *o.results) if isinstance(v.type, Tile))
         name, out = f"{o.name}[{attributes(o)}:{types}]", width(o.results[0].type)
 
-        def term(idx: Index) -> Term:
-            pairs = [self.at(v, idx) for v in o.operands]
-            args = [t for t, _ in pairs]
+        widths = [width(v.type) for v in o.operands]
+
+        def known(numbers: list[int]) -> Any:
+            found = floats.evaluate(o, numbers)
+            if found is None:
+                return None
+            value = self.z.value(found, out)
+            # Other operands may turn out to be these constants.
+            self.prover.known(unknown([self.z.value(n, w) for n, w in zip(numbers, widths)]) == value)
+            return value
+
+        def unknown(args: list[Any]) -> Any:
             if o.opdef.has(COMMUTATIVE) and len(args) == 2:
                 args = self.z.ordered(*args)
             function = self.prover.functions.get(name, *(a.sort() for a in args), self.z.sort(out))
-            return function(*args), both(*(d for _, d in pairs))
+            return function(*args)
+
+        def term(idx: Index) -> Term:
+            pairs = [self.at(v, idx) for v in o.operands]
+            args, defined = [t for t, _ in pairs], both(*(d for _, d in pairs))
+            made = floats.on_constants(args, widths, known, unknown)
+            return (unknown(args) if made is None else made), defined
 
         self.env[o.results[0]] = term
 
     # ------------------------------------------------------------ memory
 
-    def place(self, view: Value, index: Iterable[Value], idx: Index, inbounds: Any) -> tuple[Term, Any]:
-        """Return the address of an element of a tile, and whether it is inside the tensor."""
-        t = view.type
-        assert isinstance(t, TileView)
-        if isinstance(t, GatherScatterView):
-            raise Unsupported("a gather/scatter view")
-        base, shape, strides = self.env[view]
-        steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
-        address, inside, defined, z = base[0], [], base[1], self.z
-        for d, (dim, step, v) in enumerate(zip(dims_of(t), steps, index)):
-            at, known = self.at(v, ())
-            defined = both(defined, known, shape[dim][1], strides[dim][1])
-            wide = z.resize(at, width(v.type), ADDRESS)
-            position = wide * z.value(step, ADDRESS) + z.resize(idx[d], 32, ADDRESS)
-            size = z.value(element_bytes(t.tensor_view.element), ADDRESS)
-            address = address + z.times(position, strides[dim][0], ADDRESS) * size
-            if not (inbounds and inbounds[d]):
-                inside.append(z.below(position, shape[dim][0], ADDRESS))
-        return (address, defined), z3.And(*inside) if inside else TRUE
-
-    def access(self, o: Any) -> tuple[Formula, Callable[[Index], Any]]:
-        """Return the addresses that a load or store accesses, and its mask."""
-        if isinstance(o, (ops.LoadViewTko, ops.StoreViewTko)):
-            return (
-                lambda idx: self.place(o.view, o.index, idx, o.inbounds)[0],
-                lambda idx: self.place(o.view, o.index, idx, o.inbounds)[1],
-            )
-        pointers = o.source if isinstance(o, ops.LoadPtrTko) else o.destination
-        if o.mask is None:
-            return self.fn(pointers), lambda idx: TRUE
-        return self._masked(pointers, o.mask), lambda idx: self.at(o.mask, idx)[0] == 1
-
-    def _masked(self, pointers: Value, mask: Value) -> Formula:
-        def term(idx: Index) -> Term:
-            at, defined = self.at(pointers, idx)
-            return at, both(defined, self.at(mask, idx)[1])
-
-        return term
-
     def load(self, o: Any, path: Any, loops: Index) -> None:
         result = o.results[0]
-        address, mask = self.access(o)
+        address, mask = access(self, o)
         if is_ordered(o):  # what it reads depends on other tile blocks: it must stay where it is
             parts = [(address, result.type.shape), (lambda idx: (mask(idx), True), result.type.shape)]
             self.effects.append(Effect(o, path, loops, parts))
             name = f"effect{len(self.effects)}.{o.name}"
-            self.env[result] = self.loaded(o, address, mask, self.symbol(name, result.type, loops))
+            self.env[result] = loaded(self, o, address, mask, self.symbol(name, result.type, loops))
             return
-        if self.effects and any(may_clash(o, e.op) for e in self.effects):
-            raise Unsupported(f"{o.name} may read what the kernel has stored")
-        if self.open and any(may_clash(o, inner) for record in self.open for inner in walk(record.op) if stores(inner)):
-            raise Unsupported(f"{o.name} may read what an earlier iteration has stored")
-        self.env[result] = self.loaded(o, address, mask, None)
+        self.env[result] = loaded(self, o, address, mask, None)
         if self.needed.reads or result in self.needed.values:
             self.loads.append(Load(o, path, loops, address, mask))
 
-    def loaded(self, o: Any, address: Formula, mask: Callable[[Index], Any], read: Formula | None) -> Formula:
-        """Return what a load returns: memory as it was before the launch, or the value of `read`, or padding."""
-        element = o.results[0].type.element
-        w, pads = width(element), self.padding(o, element)
-
-        def term(idx: Index) -> Term:
-            (at, known), inside = address(idx), mask(idx)
-            memory = self.prover.functions.get("memory", at.sort(), self.z.sort(w))
-            found = memory(at) if read is None else read(idx)[0]
-            if z3.is_true(inside):
-                return found, known
-            pad, defined = pads(idx)
-            return z3.If(inside, found, pad), both(known, True if defined is True else z3.If(inside, TRUE, defined))
-
-        return term
-
-    def padding(self, o: Any, element: Any) -> Formula:
-        """Return what a load has outside its mask or tensor."""
-        w = width(element)
-        if isinstance(o, ops.LoadPtrTko):
-            if o.paddingValue is not None:
-                return self.fn(o.paddingValue)
-            return lambda idx: (self.z.value(0, w), z3.BoolVal(False))
-        value = o.view.type.padding_value
-        if value is None:
-            return lambda idx: (self.z.value(0, w), z3.BoolVal(False))
-        bits = PATTERNS[element.name][value] if element.is_float else 0
-        return lambda idx: (self.z.value(bits, w), True)
-
     def store(self, o: Any, path: Any, loops: Index) -> None:
         value: Any = o.value if isinstance(o, ops.StorePtrTko) else o.tile
-        address, mask = self.access(o)
+        address, mask = access(self, o)
         self.effects.append(Effect(o, path, loops, [(self.fn(value), value.type.shape)], address, mask))
 
     def effect(self, o: Op, path: Any, loops: Index) -> None:
-        if any(isinstance(v.type, TileView) for v in o.operands):
+        if isinstance(o, ops.AtomicRedViewTko):
+            parts = effect_parts(self, o)
+        elif any(isinstance(v.type, TileView) for v in o.operands):
             raise Unsupported(f"{o.name} is not modelled")
-        parts = [(self.fn(v), v.type.shape) for v in o.operands if isinstance(v.type, Tile)]
+        else:
+            parts = [(self.fn(v), v.type.shape) for v in o.operands if isinstance(v.type, Tile)]
         self.effects.append(Effect(o, path, loops, parts))
         for v in o.results:
             if isinstance(v.type, Tile):  # what an atomic operation returns depends on other tile blocks
@@ -362,19 +317,31 @@ class Side:
         (c, defined), ends = self.at(o.condition, ()), []
         if defined is not True:
             self.controls.append(z3.Implies(z3.And(path, *self.within(loops)), defined))
-        yes = c == 1
+        yes = z3.simplify(c == 1)
+        if z3.is_true(yes) or z3.is_false(yes):
+            return self._taken(o, o.thenRegion if z3.is_true(yes) else o.elseRegion, path, loops)
         branches = [(o.thenRegion, z3.And(path, yes)), (o.elseRegion, z3.And(path, z3.Not(yes)))]
         after = []
         for region, here in branches:
             after.append(here if region is None else self.block(region, here, loops))
-            ends.append(None if region is None else region.ops[-1])
+            ends.append(None if region is None or z3.is_false(after[-1]) else region.ops[-1])
         for i, v in enumerate(o.results_):
             if isinstance(v.type, Tile) and v in self.needed.values:
                 self.env[v] = self._chosen(yes, defined, *(_yielded(end, i) for end in ends))
-        falls = [a for a in after if not z3.is_false(z3.simplify(a))]
-        if len(falls) == 2 and all(isinstance(end, ops.Yield) or end is None for end in ends):
-            return path
+        if all(left is here for left, (_, here) in zip(after, branches)):
+            return path  # no branch leaves
         return z3.Or(*after)
+
+    def _taken(self, o: ops.If, region: Block | None, path: Any, loops: Index) -> Any:
+        """Add the branch that is always taken."""
+        if region is None:
+            return path
+        path = self.block(region, path, loops)
+        for i, v in enumerate(o.results_):
+            found = _yielded(region.ops[-1], i)
+            if found in self.env and not z3.is_false(path):
+                self.env[v] = self.env[found]
+        return path
 
     def _chosen(self, yes: Any, defined: Any, a: Value | None, b: Value | None) -> Formula:
         if a is None or b is None:  # the other branch leaves
@@ -434,7 +401,7 @@ class Side:
         else:
             needed = [k for k, v in enumerate(o.resultValues) if v in self.needed.values and isinstance(v.type, Tile)]
             results = _numbered(needed, None if other is None else other.results)
-        return LoopRecord(o, loops, path, [], carried, results, self._values(o.initValues, carried))
+        return LoopRecord(n, o, loops, path, [], carried, results, self._values(o.initValues, carried))
 
     def _values(self, values: Sequence[Value], numbers: dict[int, int]) -> Carried:
         made: Carried = {}

@@ -179,14 +179,16 @@ def compare_bits(args: argparse.Namespace) -> Verdict:
 
     if args.b is None:
         raise Stop("prove --bits needs A and B")
-    entries = []
+    entries, modules = [], []
     for file, entry, sig in (
         (args.a, args.entry, args.sig),
         (args.b, args.entry_b or args.entry, args.sig_b or args.sig),
     ):
         module, name, _ = open_side(file, entry, sig or "", args)
         entries.append(find_entry(module, name))
-    return bits(entries[0], entries[1], given=args.given, timeout=args.timeout)
+        modules.append(module)
+    both = (modules[0], modules[1])
+    return bits(entries[0], entries[1], given=args.given, timeout=args.timeout, modules=both)
 
 
 def save_witness(witness: Witness, folder: str) -> None:

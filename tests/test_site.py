@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -19,7 +22,7 @@ from website import assemble as source
 from website.docstrings import as_rst
 from website.flowchart import columns, draw, parse
 from website.pages import check, write_llms
-from website.questions import page, questions
+from website.questions import SETS, page, questions
 
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
@@ -115,14 +118,62 @@ def test_llms_txt_lists_pages_with_their_first_sentence(assembled: Path, tmp_pat
 
 def test_the_report_counts_answers() -> None:
     asked = questions()
-    held_out = [q for q in asked if q.get("held_out")]
-    assert len(held_out) >= 10 and asked[-1] in held_out
+    last = asked[-1]
+    among = sum(q["set"] == last["set"] for q in asked)
     found = [[q["pages"][0]] for q in asked[:-1]] + [["other"]]
     shown = page(asked, found, 7)
-    opened = len(asked) - len(held_out)
-    assert f"{opened} of {opened} open" in shown and f"{len(held_out) - 1} of {len(held_out)} held-out" in shown
+    assert f"| {SETS[last['set']]} | {among} | {among - 1} |" in shown
+    assert all(f"| {q['ask']} | {q['set']} | `{q['pages'][0]}` | 1 |" in shown for q in asked[:-1])
     missing = [p for q in asked for p in q["pages"] if not _is_page(p)]
     assert missing == []
+
+
+SITE = {
+    "lint": """<article role="main"><section id="lint"><h1>Lint a kernel<a class="headerlink">#</a></h1><p>It finds
+        faults of <code>load_view_tko</code>.</p><section id="quiet"><h2>Suppress a finding</h2><p>A comment
+        <b>turns</b> a rule off.</p></section></section></article>""",
+    "judge": """<article role="main"><section id="judge"><h1>Judge kernels</h1><p>Each kernel runs in a jail.</p>
+        <img src="a.svg" alt="A verdict"><script>suppress()</script></section></article>""",
+    "reduce": """<article role="main"><section id="reduce"><h1>Reduce a module</h1><p>From a crash to ten lines. A
+        comment is kept; a kernel, a rule, many more words about other things.</p></section></article>""",
+}
+
+
+def _ask(folder: Path, *questions: list[str]) -> list[list[list[str]]]:
+    """Return what the ranking finds for words that are stems already."""
+    sections = pytest.importorskip("website.sections", reason="snowballstemmer is not installed")
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("Node is not installed")
+    for name, text in SITE.items():
+        (folder / f"{name}.html").write_text(text, "utf-8")
+    known = {"docnames": [*SITE], "titles": ["Lint a kernel", "Judge kernels", "Reduce a module"], "filenames": [*SITE]}
+    (folder / "searchindex.js").write_text(f"Search.setIndex({json.dumps(known)})", "utf-8")
+    sections.write(folder)
+    scorer = (ROOT / "scripts" / "website" / "theme" / "scorer.js").read_text("utf-8")
+    index = (folder / "searchindex.js").read_text("utf-8")
+    script = f"""const Search = {{ setIndex: (index) => (Search._index = index) }};
+    const document = {{ addEventListener: (event, handler) => handler() }};
+    {scorer}
+    {index}
+    const asked = {json.dumps(questions)};
+    const found = asked.map((words) => Search.performTermsSearch(words, []).sort((a, b) => b[4] - a[4]));
+    console.log(JSON.stringify(found));"""
+    done = subprocess.run([node, "-"], input=script, capture_output=True, text=True, check=True)
+    found: list[list[list[str]]] = json.loads(done.stdout)
+    return found
+
+
+def test_the_search_finds_the_section_that_is_about_the_question(tmp_path: Path) -> None:
+    suppress, ignore, part, verdict, nothing = _ask(
+        tmp_path, ["suppress", "rule"], ["ignor", "find"], ["tko"], ["verdict"], ["constructor"]
+    )
+    assert suppress[0][:3] == ["lint", "Lint a kernel > Suppress a finding", "#quiet"]
+    assert {name for name, *_ in suppress} == {"lint", "reduce"}, "scripts are not read"
+    assert ignore[0][2] == "#quiet", "another word for the same is found"
+    assert [found[:3] for found in part] == [["lint", "Lint a kernel", ""]], "a part of a name is found"
+    assert [found[0] for found in verdict] == ["judge"], "what pictures show is found"
+    assert nothing == []
 
 
 def _is_page(name: str) -> bool:

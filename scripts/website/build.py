@@ -20,6 +20,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 
 from website.assemble import assemble  # noqa: E402  # found only now
 from website.pages import check, write_llms  # noqa: E402
+from website.sections import write as write_sections  # noqa: E402
 
 BUILD = ROOT / "build" / "site"
 
@@ -37,6 +38,7 @@ def main() -> int:
     if done.returncode:
         return done.returncode
     write_llms(source, out)
+    write_sections(out)
     wrong = check(out)
     for line in wrong:
         print(line, file=sys.stderr)

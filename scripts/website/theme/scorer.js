@@ -1,60 +1,87 @@
-// How the search ranks pages. Sphinx finds only pages that have all words of a question, and counts a frequent word as
-// much as a rare one. Here a page needs some of the words; rare ones count more (BM25, with headings as a second field).
+// How the search ranks. Sphinx finds only pages that have all words of a question. Here each section is ranked by the words
+// that it has, rare ones first (BM25 with three fields: text, its heading, the title of its page), and a page by its best
+// section and a part of the others. `sections.py` made the index.
 const PLACES = [
-  ["tour/", 1.15], ["guides/", 1.15], ["quickstart", 1.15], ["commands", 1.1], ["appendix/", 0.5], ["reports/lab/", 0.5],
-  ["reports/", 0.7], ["project/", 0.35], ["index", 0.6], ["features", 0.7],
+  ["tour/", 1.15], ["guides/", 1.15], ["quickstart", 1.15], ["commands", 1.1], ["appendix/", 0.5], ["reports/lab/", 0.4],
+  ["reports/", 0.6], ["project/", 0.35], ["index", 0.6], ["features", 0.7], ["reference/lint/", 0.8], ["api/", 0.9],
 ];
-const HEADING = 4; // a heading counts as many mentions
-const PARTIAL = 0.4; // a part of a longer word counts less
-const SATURATION = 1.2, LENGTH = 0.6; // the usual constants of BM25
+const HEADING = 3, TITLE = 3; // mentions in the text that one there counts as
+const SYNONYM = 0.4, PARTIAL = 0.4; // another word for the same, and a longer word that has this one in it
+const REST = 0.25; // how much of a page's other sections counts
+const SATURATION = 1.2, LENGTH = 0.5; // the usual constants of BM25
 
-const listed = (table, word) => (Object.hasOwn(table, word) ? [table[word]].flat() : []);
+const own = (table, word) => (Object.hasOwn(table, word) ? table[word] : []);
 
-// Pages with a word, and how often it counts there: once for the text, more for a heading.
-function mentions(word, index) {
-  const found = new Map();
-  const add = (files, weight) => files.forEach((file) => found.set(file, (found.get(file) ?? 0) + weight));
-  for (const [table, weight] of [[index.terms, 1], [index.titleterms, HEADING]]) {
-    const whole = listed(table, word);
-    if (whole.length) add(whole, weight);
-    else if (word.length > 3) {
-      const files = Object.keys(table).filter((term) => term.includes(word)).flatMap((term) => listed(table, term));
-      add([...new Set(files)], weight * PARTIAL);
-    }
+// How often each section has a word.
+function counts(index, word, found) {
+  const add = (section, count) => found.set(section, (found.get(section) ?? 0) + count);
+  const text = own(index.texts, word);
+  for (let i = 0; i < text.length; i += 2) add(text[i], text[i + 1]);
+  for (const section of own(index.headings, word)) {
+    add(section, HEADING);
+    const page = index.sections[section][0];
+    if (index.first[page] === section) for (let s = section; index.sections[s]?.[0] === page; s++) add(s, TITLE);
+  }
+}
+
+// The words that may stand for one of the question, and how much each counts.
+function meant(index, word) {
+  const known = (other) => Object.hasOwn(index.texts, other) || Object.hasOwn(index.headings, other);
+  const words = new Map([[word, 1]]);
+  if (!known(word) && word.length > 3)
+    for (const other of Object.keys(index.texts)) if (other.includes(word)) words.set(other, PARTIAL);
+  for (const group of index.synonyms)
+    if (group.includes(word)) for (const other of group) if (!words.has(other)) words.set(other, known(word) ? SYNONYM : 1);
+  return words;
+}
+
+// What a word adds to the score of each section that has it.
+function relevance(index, word) {
+  const found = new Map(), total = index.sections.length;
+  counts(index, word, found);
+  const rarity = Math.log(1 + (total - found.size + 0.5) / (found.size + 0.5));
+  for (const [section, count] of found) {
+    const size = SATURATION * (1 - LENGTH + (LENGTH * index.lengths[section]) / index.mean);
+    found.set(section, (rarity * count * (SATURATION + 1)) / (count + size));
   }
   return found;
 }
 
-// The number of different words of each page.
-function lengths(index) {
-  if (!index.lengths) {
-    index.lengths = index.docnames.map(() => 0);
-    for (const word of Object.keys(index.terms)) for (const file of listed(index.terms, word)) index.lengths[file] += 1;
-  }
-  return index.lengths;
-}
-
 function rank(words, excluded) {
-  const index = Search._index, sizes = lengths(index), pages = sizes.length;
-  const mean = sizes.reduce((a, b) => a + b, 0) / pages;
-  const scores = new Map();
-  let all = 0;
-  for (const word of words) {
-    const found = mentions(word, index);
-    const rarity = Math.log(1 + (pages - found.size + 0.5) / (found.size + 0.5));
-    if (found.size) all += rarity;
-    for (const [file, count] of found) {
-      const size = SATURATION * (1 - LENGTH + (LENGTH * sizes[file]) / mean);
-      const [score, matched] = scores.get(file) ?? [0, 0];
-      scores.set(file, [score + (rarity * count * (SATURATION + 1)) / (count + size), matched + rarity]);
-    }
+  const index = Search._index, total = index.sections.length;
+  if (!index.first) {
+    index.first = [];
+    index.sections.forEach(([page], section) => (index.first[page] ??= section));
+    index.mean = index.lengths.reduce((a, b) => a + b, 0) / total;
   }
-  const hidden = new Set([...excluded].flatMap((word) => [...mentions(word, index).keys()]));
-  return [...scores]
-    .filter(([file, [, matched]]) => !hidden.has(file) && matched > all / 4)
-    .map(([file, [score, matched]]) => [
-      index.docnames[file], index.titles[file], "", null, (score * matched) / all, index.filenames[file], "text",
-    ]);
+  const scores = new Float64Array(total);
+  for (const word of words) {
+    const best = new Map();
+    for (const [other, weight] of meant(index, word))
+      for (const [section, score] of relevance(index, other)) best.set(section, Math.max(best.get(section) ?? 0, weight * score));
+    for (const [section, score] of best) scores[section] += score;
+  }
+  const pages = new Map();
+  scores.forEach((score, section) => {
+    if (!score) return;
+    const page = index.sections[section][0];
+    const best = pages.get(page) ?? { score: 0, section, rest: 0 };
+    if (score > best.score) pages.set(page, { score, section, rest: best.rest + best.score });
+    else best.rest += score, pages.set(page, best);
+  });
+  const hidden = new Set();
+  for (const word of excluded) {
+    const found = new Map();
+    counts(index, word, found);
+    for (const section of found.keys()) hidden.add(index.sections[section][0]);
+  }
+  return [...pages]
+    .filter(([page]) => !hidden.has(page))
+    .map(([page, { score, section, rest }]) => {
+      const [, anchor, heading] = index.sections[section], title = index.titles[page];
+      const shown = anchor && heading !== title ? `${title} > ${heading}` : title;
+      return [index.docnames[page], shown, anchor, null, score + REST * Math.log1p(rest), index.filenames[page], "text"];
+    });
 }
 
 document.addEventListener("DOMContentLoaded", () => (Search.performTermsSearch = rank));

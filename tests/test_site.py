@@ -153,7 +153,6 @@ def _ask(folder: Path, *questions: list[str]) -> list[list[list[str]]]:
     scorer = (ROOT / "scripts" / "website" / "theme" / "scorer.js").read_text("utf-8")
     index = (folder / "searchindex.js").read_text("utf-8")
     script = f"""const Search = {{ setIndex: (index) => (Search._index = index) }};
-    const document = {{ addEventListener: (event, handler) => handler() }};
     {scorer}
     {index}
     const asked = {json.dumps(questions)};

@@ -15,6 +15,8 @@ const context = vm.createContext({
   setTimeout: () => {},
   document: {
     addEventListener: (event, handler) => event === "DOMContentLoaded" && ready.push(handler),
+    querySelector: () => null,
+    querySelectorAll: () => [],
     getElementById: () => nothing,
     documentElement: { dataset: { content_root: "./" } },
     currentScript: { dataset: {} },
@@ -22,9 +24,9 @@ const context = vm.createContext({
   },
 });
 context.window = context; // scripts find what they add to the window as globals
-const files = ["_static/documentation_options.js", "_static/base-stemmer.js", "_static/english-stemmer.js"];
-files.push("_static/language_data.js", "_static/doctools.js", "_static/sphinx_highlight.js");
-files.push("_static/searchtools.js", "searchindex.js");
+const page = readFileSync(join(folder, "search.html"), "utf-8");
+const loaded = [...page.matchAll(/<script[^>]* src="([^"?]+)/g)].map((match) => match[1]);
+const files = loaded.filter((name) => !name.includes("/scripts/")); // in the order of the page, without the theme's
 const source = files.map((name) => readFileSync(join(folder, name), "utf-8")).join("\n;\n");
 vm.runInContext(`${source}
 globalThis.ask = (query) => {
@@ -32,6 +34,6 @@ globalThis.ask = (query) => {
   const found = Search._performSearch(words, terms, excluded, highlighted, objects);
   return found.reverse().map((item) => item[0]);
 };`, context);
-ready[0](); // the ranking of the site; the others look for elements of a page
+ready.forEach((handler) => handler());
 const questions = JSON.parse(readFileSync(0, "utf-8"));
 process.stdout.write(JSON.stringify(questions.map((query) => context.ask(query).slice(0, 10))));

@@ -84,7 +84,8 @@ function rank(words, excluded) {
     });
 }
 
-document.addEventListener("DOMContentLoaded", () => (Search.performTermsSearch = rank));
+// The search may start with the event that the page is there, so whoever listens to that comes too late.
+Search.performTermsSearch = rank;
 
 var Scorer = {
   score: ([name, title, anchor, description, score, file, kind]) => {

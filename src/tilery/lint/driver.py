@@ -36,10 +36,11 @@ def chosen(only: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Rule]:
     return [rule for rule in RULES.values() if rule.id in wanted - set(ignore)]
 
 
-def lint(module: Module, *, rules: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Finding]:
+def lint(module: Module, *, rules: Iterable[str] = (), ignore: Iterable[str] = (), trial: bool = True) -> list[Finding]:
     """Return what rules find in a legal module, in the order of the text.
 
-    `rules` are the names of those to run, by default all. Comments in a text suppress nothing here: see `lint_input`.
+    `rules` are the names of those to run, by default all. With `trial`, kernels are also launched on made-up arguments.
+    Comments in a text suppress nothing here: see `lint_input`.
 
     >>> import tilery
     >>> module = tilery.parse("entry @k(%n: tile<i32>) { return }")
@@ -48,9 +49,18 @@ def lint(module: Module, *, rules: Iterable[str] = (), ignore: Iterable[str] = (
     """
     found: list[Finding] = []
     selected = chosen(tuple(rules), tuple(ignore))
+    names = {rule.id for rule in selected}
+    launches = None
+    if trial:
+        from .trial import TrialRules  # the engine takes long to import
+
+        launches = TrialRules(module)
     for entry in module.entries:
         facts = Facts(module, entry)
-        mine = [finding for rule in selected for finding in _run(rule, facts)]
+        mine = [finding for rule in (selected if launches is None else RULES.values()) for finding in _run(rule, facts)]
+        if launches is not None:
+            mine += launches.findings(facts, mine)
+            mine = [finding for finding in mine if finding.rule in names]
         found += sorted(mine, key=lambda finding: facts.number.get(finding.op, -1))
     return found
 
@@ -67,7 +77,9 @@ def _run(rule: Rule, facts: Facts) -> list[Finding]:
 # ---------------------------------------------------------------- places
 
 
-def lint_input(source: Input, *, rules: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[TileError]:
+def lint_input(
+    source: Input, *, rules: Iterable[str] = (), ignore: Iterable[str] = (), trial: bool = True
+) -> list[TileError]:
     """Read, verify and lint an input; return each finding that no comment suppresses as an error with its place.
 
     An input that cannot be read, or that is illegal, raises its first error.
@@ -77,7 +89,7 @@ def lint_input(source: Input, *, rules: Iterable[str] = (), ignore: Iterable[str
     []
     """
     module = read_legal(source)
-    return place(lint(module, rules=rules, ignore=ignore), source)
+    return place(lint(module, rules=rules, ignore=ignore, trial=trial), source)
 
 
 def place(findings: Iterable[Finding], source: Input | None = None) -> list[TileError]:
@@ -147,7 +159,7 @@ Known = WeakKeyDictionary[ParsedChunk, tuple[tuple[int, ...], list[Finding]]]
 
 
 def lint_reading(reading: Reading, *, known: Known | None = None) -> list[Finding]:
-    """Return what all rules find in a text without errors; comments are taken into account.
+    """Return what all rules find in a text without errors, without launching it; comments are taken into account.
 
     Parts that `known` has are not linted again.
     """
@@ -159,7 +171,7 @@ def lint_reading(reading: Reading, *, known: Known | None = None) -> list[Findin
     for part in reading.parts:
         if part.parsed not in known or known[part.parsed][0] != symbols:
             own = [o for block in part.parsed.blocks for o in block.ops if o.nested]
-            known[part.parsed] = symbols, lint(Module(sym_name="part", body=Block(ops=[*globals_, *own])))
+            known[part.parsed] = symbols, lint(Module(sym_name="part", body=Block(ops=[*globals_, *own])), trial=False)
         found += [f for f in known[part.parsed][1] if not text.suppresses(f.rule, _start_of(f.op, part))]
     return found
 

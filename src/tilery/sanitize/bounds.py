@@ -110,7 +110,7 @@ class Bounds(Check):
         outside = number < 0
         if len(starts):
             outside |= access.addresses > ends[np.maximum(number, 0)] - access.bytes
-        self._refuse(access, f"{access.kind.noun} is outside every buffer", outside, self._nearest(access))
+        self._outside(access, outside)
 
         def label(where: tuple[int, ...]) -> dict[str, Any]:
             return {"the memory": memory.segments[int(number[where])].label}
@@ -157,6 +157,10 @@ class Bounds(Check):
         if outside.any():
             rule = f"{access.kind.noun} through a pointer to {owner.label} is outside of it"
             self._refuse(access, rule, outside & chosen, self._nearest(access))
+
+    def _outside(self, access: Access, bad: Array) -> None:
+        """Refuse elements that are in no memory at all."""
+        self._refuse(access, f"{access.kind.noun} is outside every buffer", bad, self._nearest(access))
 
     def _inside(self, access: Access, owner: Owner | None) -> bool:
         """Tell quickly whether all elements, even masked ones, are in memory that may be accessed by their pointers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..rule import Rule
-from . import alloca, control, cost, memory, numbers, order, padding, promises, sharing
+from . import alloca, control, cost, memory, numbers, order, padding, promises, sharing, trial
 
 RULES: dict[str, Rule] = {
     **order.rule,
@@ -15,5 +15,6 @@ RULES: dict[str, Rule] = {
     **numbers.rule,
     **control.rule,
     **cost.rule,
+    **trial.rule,
 }
 """All rules by their names, in the order in which they are listed."""

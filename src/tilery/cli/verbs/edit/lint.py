@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TypedDict
 
 from ....checking import TYPE_CHECKING
 from ....diag import TileError
@@ -13,6 +14,15 @@ from ...programs import CPP, RECORDED, add_program, open_program
 
 if TYPE_CHECKING:
     from ....source.input import Input
+
+
+class Options(TypedDict):
+    """What to look for."""
+
+    rules: list[str]
+    ignore: list[str]
+    trial: bool
+
 
 EXAMPLES = [
     "lint kernel.mlir",
@@ -28,6 +38,7 @@ def add(verbs: Verbs) -> None:
     add_program(sub, many=True)
     sub.add_argument("--rules", metavar="NAMES", default="", help="run only these rules, separated by commas")
     sub.add_argument("--ignore", metavar="NAMES", default="", help="do not run these rules")
+    sub.add_argument("--no-trial", action="store_true", help="do not launch kernels on made-up arguments")
     sub.add_argument("--fix", action="store_true", help="change files of text: make all fixes that are safe")
     sub.add_argument("--sarif", metavar="OUT", help="also write the findings as SARIF, `-` is stdout")
     sub.add_argument("--list", action="store_true", help="list the rules, and exit")
@@ -43,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         raise Stop("lint needs a FILE")
     if args.fix and "-" in args.files:
         raise Stop("--fix writes files back, but stdin is not a file")
-    names = {"rules": listed(args.rules), "ignore": listed(args.ignore)}
+    names: Options = {"rules": listed(args.rules), "ignore": listed(args.ignore), "trial": not args.no_trial}
     check_names(names)
     found: list[TileError] = []
     failed = False
@@ -69,7 +80,7 @@ def listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def check_names(names: dict[str, list[str]]) -> None:
+def check_names(names: Options) -> None:
     from ....lint.driver import chosen
 
     try:
@@ -78,7 +89,7 @@ def check_names(names: dict[str, list[str]]) -> None:
         raise Stop(error.message) from None
 
 
-def lint_file(name: str, args: argparse.Namespace, names: dict[str, list[str]]) -> list[TileError]:
+def lint_file(name: str, args: argparse.Namespace, names: Options) -> list[TileError]:
     """Lint a file of bytecode or text, a recorded launch, or a program."""
     from ....lint.driver import lint, lint_input, place
 
@@ -95,7 +106,7 @@ def lint_file(name: str, args: argparse.Namespace, names: dict[str, list[str]]) 
     return lint_input(source, **names)
 
 
-def lint_script(name: str, args: argparse.Namespace, names: dict[str, list[str]]) -> list[TileError]:
+def lint_script(name: str, args: argparse.Namespace, names: Options) -> list[TileError]:
     """Lint the kernels of a cuTile file whose arguments a comment states: `# tilery: f32[1024], 16`."""
     from ....lint.driver import lint, place
     from ....lsp.python import kernels
@@ -112,14 +123,14 @@ def lint_script(name: str, args: argparse.Namespace, names: dict[str, list[str]]
     return found
 
 
-def fix(source: Input, name: str, names: dict[str, list[str]]) -> Input:
+def fix(source: Input, name: str, names: Options) -> Input:
     """Make the safe fixes in a file of text, and return its new content."""
     from ....lint.driver import fixed
     from ....source.input import Input
 
     if source.text is None:
         raise TileError("--fix changes text, and this is bytecode", file=name)
-    text, count = fixed(source.text, file=name, **names)
+    text, count = fixed(source.text, file=name, rules=names["rules"], ignore=names["ignore"])
     if count:
         write_output(name, text)
     return Input(text=text, file=source.file, parse=source.parse)

@@ -1,0 +1,165 @@
+"""Made-up arguments: the profile of a trial launch, and the numbers that it chooses for the parameters of a kernel."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ...ir import Value
+from .signature import Number, Signature, Tensor
+
+MOST_ELEMENTS = 1 << 20
+"""The most elements that sizes are chosen for; dimensions are cut to what a tile needs beyond that."""
+FAR = 1 << 16
+"""A stride that is larger than any row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How to choose the arguments of a launch. Sizes are in halves of a tile."""
+
+    name: str
+    grid: int
+    halves: tuple[int, ...]
+    """Sizes: the n-th parameter that is one takes the n-th number, and so on from the start."""
+    strides: tuple[int, ...]
+    """Strides of parameters that no view has, in the same way; 0 stands for a little more than a row."""
+    small: tuple[int, ...]
+    """Other integers."""
+    integers: str = "position"
+    """The content of arrays of integers."""
+    floats: str = "mixed"
+    shared: str = "zero"
+    """The content of integers that atomic operations change."""
+    layout: str = "packed"
+    counts: bool = False
+    """Whether integers that may be the number of tile blocks are that number."""
+    tiny: bool = False
+    """Whether tensors that are only stored to have one element."""
+
+
+BASE = (
+    Profile("even", 2, (4,), (0,), (1,)),
+    Profile("ragged", 2, (3,), (0,), (2,), "zero", "negative", layout="padded"),
+    Profile("small", 2, (1,), (1, FAR), (3,), "tile", "positive"),
+)
+"""Launches of every kernel."""
+MORE = (
+    Profile("large", 3, (8,), (FAR, 1), (0,), "one", "mixed", "one"),
+    Profile("counts", 2, (4,), (0,), (0,), layout="turned", counts=True),
+    Profile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True),
+    Profile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
+    Profile("tiny", 2, (1,), (0,), (1,), "zero", tiny=True),
+    Profile("tiny and ragged", 2, (3,), (0,), (1,), tiny=True),
+)
+"""Launches of kernels in which something was found, or of which a part was not executed."""
+SIZES, STRIDES, SMALL = (1, 2, 3, 4, 4, 5, 8, 16), (1, 0, 0, FAR, 512), (0, 1, 1, 2, 3, 5, 7, 16, 31, -1)
+
+
+def drawn(seed: int) -> Profile:
+    """Return a random profile."""
+    r = random.Random(seed)
+    return Profile(
+        f"drawn {seed}",
+        r.choice((2, 2, 3, 4)),
+        tuple(r.choice(SIZES) for _ in range(3)) if seed % 2 else (r.choice(SIZES),),
+        tuple(r.sample(STRIDES, len(STRIDES))),
+        tuple(r.choice(SMALL) for _ in range(5)),
+        r.choice(("position", "zero", "one", "tile", "mixed")),
+        r.choice(("mixed", "negative", "positive")),
+        r.choice(("zero", "zero", "one")),
+        r.choice(("packed", "padded", "turned")),
+        r.choice((False, True)),
+        r.choice((False, True)),
+    )
+
+
+def choose(signature: Signature, profile: Profile, grid: Sequence[int]) -> dict[Value, int | float]:
+    """Return a number for each parameter that is one."""
+    chosen: dict[Value, int | float] = {}
+    sizes = strides = small = 0
+    for value, number in signature.numbers.items():
+        if not number.type.is_int:
+            chosen[value] = (1.0, 0.5, -2.0, 0.25)[len(chosen) % 4]
+        elif profile.counts and (number.is_count or not (number.is_size or number.is_stride)):
+            chosen[value] = _held(number, prod(grid))
+        elif number.is_size:
+            extent = max(number.extents, default=signature.extent)
+            halves = profile.halves[sizes % len(profile.halves)]
+            sizes += 1
+            chosen[value] = _held(number, size(extent, halves))
+        elif number.is_stride:
+            wanted = profile.strides[strides % len(profile.strides)]
+            strides += 1
+            row = max(size(signature.extent, h) for h in (*profile.halves, 4))
+            chosen[value] = _held(number, wanted or 2 * row + 16 * (profile.layout == "padded"))
+        else:
+            chosen[value] = _held(number, profile.small[small % len(profile.small)])
+            small += 1
+    if profile.tiny:
+        for value in _of_outputs(signature):
+            chosen[value] = _held(signature.numbers[value], 1)
+    for tensor in signature.tensors:
+        _limit(tensor, signature, chosen)
+    for tensor in signature.tensors:
+        _strides(tensor, signature, profile, chosen)
+    return chosen
+
+
+def size(extent: int, halves: int) -> int:
+    """Return a size of so many halves of a tile; odd halves are not a multiple of it.
+
+    >>> [size(16, halves) for halves in (1, 2, 3, 4)], size(1, 3)
+    ([9, 16, 25, 32], 2)
+    """
+    if halves % 2 == 0:
+        return max(1, extent * halves // 2)
+    return max(1, extent * (halves - 1) // 2 + (extent // 2 + 1 if extent > 2 else 1))
+
+
+def _held(number: Number, wanted: int) -> int:
+    """Return a number that keeps its promises and fits its type."""
+    bits = number.type.bits
+    wanted = number.fit(wanted)
+    if bits == 1:
+        return wanted & 1
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+    return min(high, max(low, wanted))
+
+
+def _of_outputs(signature: Signature) -> set[Value]:
+    """The sizes of tensors that are only stored to."""
+    found: dict[bool, set[Value]] = {True: set(), False: set()}
+    for tensor in signature.tensors:
+        found[tensor.is_output].update(size for size in tensor.sizes if isinstance(size, Value))
+    return found[True] - found[False]
+
+
+def _limit(tensor: Tensor, signature: Signature, chosen: dict[Value, int | float]) -> None:
+    """Make dimensions smaller, from the first on, if a tensor would be too large."""
+    for at, extent in zip(tensor.sizes, tensor.tiles):
+        known = [int(chosen[s]) if isinstance(s, Value) else s or 1 for s in tensor.sizes]
+        if prod(known) <= MOST_ELEMENTS:
+            return
+        if isinstance(at, Value) and int(chosen[at]) > 2 * extent:
+            chosen[at] = _held(signature.numbers[at], 2 * extent)
+
+
+def _strides(tensor: Tensor, signature: Signature, profile: Profile, chosen: dict[Value, int | float]) -> None:
+    """Choose strides so that no two elements are at one address."""
+    sizes = [
+        int(chosen[s]) if isinstance(s, Value) else 2 * tile if s is None else s
+        for s, tile in zip(tensor.sizes, tensor.tiles)
+    ]
+    running = 1
+    for step, count in sorted((s, n) for s, n in zip(tensor.strides, sizes) if isinstance(s, int)):
+        running = max(running, abs(step) * count)
+    dims = [dim for dim, step in enumerate(tensor.strides) if isinstance(step, Value)]
+    for dim in dims if profile.layout == "turned" else reversed(dims):
+        value = tensor.strides[dim]
+        assert isinstance(value, Value)
+        more = 16 if profile.layout == "padded" and running > 1 else 0
+        chosen[value] = _held(signature.numbers[value], running + more)
+        running = max(running, int(chosen[value]) * max(1, sizes[dim]))

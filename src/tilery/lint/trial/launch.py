@@ -1,0 +1,228 @@
+"""One trial launch: made-up arguments, limits that do not depend on the clock, and what the sanitizer reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+from ...analysis.influence import Source
+from ...diag import ErrorKind, TileError
+from ...engines.common.cutile_abi import Extent
+from ...engines.common.errors import ExecutionError
+from ...engines.common.limits import Limits
+from ...engines.reference.batch import Batch
+from ...engines.reference.launch import ReferenceKernel, ReferenceLoaded
+from ...engines.reference.machine import Machine
+from ...ir import Op
+from ...ops import AtomicCASTko, AtomicRMWTko, Loop, Module, PrintTko
+from ...sanitize.checks import Check
+from ...sanitize.reports import Report
+from ...sanitize.sanitizer import Sanitizer
+from ...sanitize.schedule import ScheduledMachine
+from ...types import Tile
+from ..facts import Facts
+from .arguments import Profile, choose
+from .checks import Did, TrialBounds, TrialOutside, Watch
+from .content import Content
+from .signature import Signature
+
+CHECKS = "alignment,uninit,promise,undefined,race"
+STEPS = 2000
+"""Operations of a launch, on batches of tile blocks."""
+WORK = 1 << 22
+"""Elements that the operations of a launch compute."""
+WIDEST = 1 << 22
+"""The most bytes of a tile, over all tile blocks."""
+PAGES = 1 << 14
+"""The most pages of content in all arrays."""
+PRINTED = 1000
+"""Text takes as long as so many elements."""
+SECONDS = 20.0
+"""A launch that takes longer tells nothing. Other limits come first, whatever the speed of the machine is."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What the trial launches of a module may do in all."""
+
+    steps: int = 30_000
+    work: int = 1 << 25
+
+    @property
+    def is_spent(self) -> bool:
+        return self.steps <= 0 or self.work <= 0
+
+
+@dataclass(slots=True)
+class Trial:
+    """A trial launch."""
+
+    profile: Profile
+    grid: tuple[int, int, int]
+    reports: list[Report]
+    did: Did
+    error: ExecutionError | None = None
+
+
+class _Counting:
+    """Counts what is executed, and stops a launch that does too much."""
+
+    did: Did
+    costs: dict[Op, int]
+    budget: Budget
+    contents: tuple[Content, ...]
+    done = 0
+
+    def _count(self, o: Op, batch: Batch) -> None:
+        super()._count(o, batch)  # type: ignore[misc]  # a machine
+        self.did.ran[o] += batch.lanes
+        cost = self.costs.get(o)
+        if cost is None:
+            cost = self.costs[o] = work_of(o)
+        self.done += cost * batch.lanes
+        budget = self.budget
+        budget.steps -= 1
+        budget.work -= cost * batch.lanes
+        if self.done > WORK or budget.is_spent or sum(content.pages for content in self.contents) > PAGES:
+            raise self.error(batch, o, ErrorKind.STEPS, "stopped after too much work")  # type: ignore[attr-defined]
+
+
+class _Machine(_Counting, Machine):
+    pass
+
+
+class _Scheduled(_Counting, ScheduledMachine):
+    pass
+
+
+class _Sanitizer(Sanitizer):
+    """A sanitizer whose machine counts."""
+
+    did: Did
+    costs: dict[Op, int]
+    budget: Budget
+    contents: tuple[Content, ...]
+
+    def machine(self, *args: Any, **options: Any) -> Machine:
+        make = _Machine if self.schedule is None else partial(_Scheduled, self.schedule)
+        made = make(*args, **options)
+        made.did, made.contents = self.did, self.contents
+        made.costs, made.budget = self.costs, self.budget
+        return made
+
+
+def work_of(o: Op) -> int:
+    """Return how many elements an operation computes, roughly."""
+    shapes = [v.type.shape for v in (*o.operands, *o.results) if isinstance(v.type, Tile)]
+    sizes = [prod(shape) for shape in shapes]
+    if isinstance(o, PrintTko):
+        return PRINTED * max(sizes, default=1)
+    if hasattr(o, "acc") and hasattr(o, "lhs") and shapes and len(shapes[0]) >= 2:
+        return max(*sizes, sizes[0] * shapes[1][-1] // 32)
+    return max(sizes, default=1)
+
+
+class Trials:
+    """Launches a kernel on made-up arguments."""
+
+    def __init__(self, module: Module, facts: Facts, signature: Signature, budget: Budget) -> None:
+        self._module, self._facts, self._signature = module, facts, signature
+        self._costs: dict[Op, int] = {}
+        self._budget = budget
+        self._names = facts.entry.param_names or ()
+        self.kernel = ReferenceKernel(ReferenceLoaded(module), facts.entry)
+        self._used = self._dimensions()
+
+    def _dimensions(self) -> tuple[bool, ...]:
+        known = self._facts.coordinates
+        if not known and self._competes():
+            known = Source.X
+        return tuple(bool(known & source) for source in (Source.X, Source.Y, Source.Z))
+
+    def _competes(self) -> bool:
+        """Whether the result of an atomic operation decides what is executed: tile blocks tell each other apart."""
+        facts = self._facts
+        exchanged = {
+            value for o in facts.of(AtomicRMWTko, AtomicCASTko) for value in o.results[:1] if value in facts.uses
+        }
+        deciding = any(facts.influence.of_execution(block) & Source.MEMORY for block in facts.parent)
+        return bool(exchanged) and (deciding or any(True for _ in facts.of(Loop)))
+
+    def grid(self, number: int) -> tuple[int, int, int]:
+        """Return a grid with this many tile blocks along each dimension that the kernel asks for."""
+        x, y, z = (number if used else 1 for used in self._used)
+        while x * y * z > 16:
+            x, y, z = (max(n - 1, min(n, 2)) for n in (x, y, z))
+        return x, y, z
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether tile blocks cannot observe each other."""
+        return self.kernel.program.steady
+
+    def launch(self, profile: Profile, schedule: int | None = None) -> Trial | None:
+        """Launch the kernel; None if it cannot be launched."""
+        signature = self._signature
+        grid = self.grid(profile.grid)
+        if self.kernel.program.widest * prod(grid) > WIDEST:
+            return None
+        numbers = choose(signature, profile, grid)
+        contents = {
+            value: Content(
+                element,
+                profile.shared if value in signature.atomic else profile.integers,
+                profile.floats,
+                signature.extent,
+            )
+            for value, element in signature.pointers.items()
+        }
+        args: list[Any] = [contents[v].start if v in contents else numbers[v] for v in self._facts.entry.body.args]
+        # Once without other checks: the shadows of the second launch are as large as what it accesses.
+        first = self._run(profile, grid, args, contents, None, "alignment")
+        if first is None:
+            return None
+        for content in contents.values():
+            content.reset()
+        return self._run(profile, grid, args, contents, schedule, CHECKS)
+
+    def _run(
+        self,
+        profile: Profile,
+        grid: tuple[int, int, int],
+        args: list[Any],
+        contents: dict[Any, Content],
+        schedule: int | None,
+        checks: str,
+    ) -> Trial | None:
+        did = Did()
+        known = tuple(contents.values())
+        measuring = checks != CHECKS
+        watch: list[type[Check]] = [type("Bounds", (TrialBounds,), {"contents": known})]
+        watch.append(type("Watch", (Watch,), {"contents": known, "did": did}))
+        if not measuring:
+            watch.append(TrialOutside)
+        found = _Sanitizer(checks, more=watch, schedule=schedule)
+        found.did, found.contents = did, known
+        found.costs, found.budget = self._costs, self._budget
+        buffers = [
+            Extent(self._label(value), c.start, (c.end if measuring else c.high) - c.start)
+            for value, c in contents.items()
+        ]
+        kernel = ReferenceKernel(ReferenceLoaded(self._module), self._facts.entry)
+        error = None
+        try:
+            kernel.launch(
+                grid, args, buffers=buffers, limits=Limits(steps=STEPS, seconds=SECONDS, memory=1 << 28),
+                output=lambda text: None, sanitize=found, batch=prod(grid),
+            )  # fmt: skip
+        except ExecutionError as failed:
+            error = failed
+        except TileError:
+            return None
+        return Trial(profile, grid, list(found.reports), did, error)
+
+    def _label(self, value: Any) -> str:
+        at = self._facts.entry.body.args.index(value)
+        return f"argument '{self._names[at]}'" if at < len(self._names) else f"argument {at}"

@@ -1,0 +1,169 @@
+"""Which reports of trial launches follow from the kernel alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...diag import TileError
+from ...ir import Op
+from ...ops import Alloca, LoadPtrTko, LoadViewTko, Module
+from ...sanitize.reports import Report
+from ..facts import Facts
+from .arguments import BASE, MORE, Profile, drawn
+from .launch import Budget, Trial, Trials
+from .signature import read_signature
+
+MOST_OPS = 4_000
+"""A kernel with more operations is not launched."""
+DRAWN = 8
+"""Random profiles in which what was found must happen too."""
+SCHEDULES = (1, 2)
+"""Random schedules of the first launch, if tile blocks may wait for each other."""
+ENOUGH = 2
+"""Launches in which a fault must happen."""
+Key = tuple[object, ...]
+Effort = tuple[int, ...]
+"""How much operations did in a launch."""
+
+
+@dataclass(slots=True)
+class Found:
+    """A fault that happens whatever the arguments are."""
+
+    report: Report
+    hole: Op | None
+    """The load that leaves out elements, if the fault is that they are undefined."""
+    always: bool
+    """False if that load leaves out elements in some launches only."""
+    launches: int
+    """The launches in which it happened."""
+
+
+@dataclass(slots=True)
+class _Candidate:
+    report: Report
+    ops: tuple[Op, ...]
+    hole: Op | None
+    """The load that leaves out elements, if the fault is that they are undefined."""
+    happened: list[Effort] = field(default_factory=list)
+    launches: int = 0
+    """The profiles in which it happened."""
+
+
+def run_trials(module: Module, facts: Facts, budget: Budget | None = None) -> list[Found]:
+    """Return the faults that happen in every trial launch that does as much as one in which they happen.
+
+    None are returned if the budget does not suffice for all launches.
+    """
+    budget = Budget() if budget is None else budget
+    if len(facts.ops) > MOST_OPS:
+        return []
+    signature = read_signature(facts)
+    if signature is None:
+        return []
+    try:
+        trials = Trials(module, facts, signature, budget)
+    except TileError:  # the engine does not execute it
+        return []
+    done: list[list[Trial]] = []
+
+    def launch(profile: Profile) -> None:
+        seeds = (None,) if trials.is_steady or done else (None, *SCHEDULES)
+        some = [trial for seed in seeds if (trial := trials.launch(profile, seed)) is not None]
+        if some:
+            done.append(some)
+
+    for profile in BASE:
+        launch(profile)
+    if not done:
+        return []
+    if not any(trial.reports for some in done for trial in some) and _is_covered(facts, done):
+        return []
+    for profile in MORE:
+        launch(profile)
+    candidates = _candidates(done)
+    for seed in range(DRAWN):
+        if not candidates:
+            break
+        launch(drawn(seed))
+        candidates = _candidates(done)
+    if budget.is_spent:
+        return []
+    return [Found(c.report, c.hole, _is_always(c, done), c.launches) for c in candidates if c.launches >= ENOUGH]
+
+
+def _is_covered(facts: Facts, done: list[list[Trial]]) -> bool:
+    """Whether every access was executed in some launch."""
+    return all(any(trial.did.ran[o] for some in done for trial in some) for o in facts.place)
+
+
+def _candidates(done: list[list[Trial]]) -> list[_Candidate]:
+    found: dict[Key, _Candidate] = {}
+    for some in done:
+        here = set[Key]()
+        for trial in some:
+            for report in trial.reports:
+                key, ops, hole = _key(report)
+                if not report.hint and (hole is None or _is_cut(trial, hole, report.op)):
+                    candidate = found.setdefault(key, _Candidate(report, ops, hole))
+                    candidate.happened.append(_effort(trial, ops))
+                    here.add(key)
+        for key in here:
+            found[key].launches += 1
+    return [c for key, c in found.items() if _holds(key, c, done)]
+
+
+def _key(report: Report) -> tuple[Key, tuple[Op, ...], Op | None]:
+    """What is the same for the same fault in another launch, the operations that take part, and a load with holes."""
+    ops = tuple(place.op for place in report.places)
+    if report.check == "race":
+        first, other = report.op, next(iter(ops[1:2]), report.op)
+        return ("race", *sorted((id(first), id(other)))), (first, other), None
+    if report.check == "uninit":
+        is_memory = any(isinstance(o, Alloca) for o in ops)
+        origin = next((o for o in ops[1:] if isinstance(o, (LoadPtrTko, LoadViewTko))), None)
+        hole = None if is_memory else origin
+        return (report.check, report.rule, report.op, origin), (report.op,), hole
+    return (report.check, report.rule, report.op), (report.op,), None
+
+
+def _effort(trial: Trial, ops: tuple[Op, ...]) -> Effort:
+    did = trial.did
+    made: list[int] = []
+    for o in ops:
+        made += [did.ran[o], len(did.ranks.get(o, ())), did.elements[o]]
+    return tuple(made)
+
+
+def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
+    """Whether the fault happened in each launch that did as much as one in which it happened."""
+    for some in done:
+        if any(_matches(key, candidate, report) for trial in some for report in trial.reports):
+            continue
+        for trial in some:
+            if candidate.hole is not None:
+                if _is_cut(trial, candidate.hole, candidate.report.op):
+                    return False
+                continue
+            effort = _effort(trial, candidate.ops)
+            if any(all(a >= b for a, b in zip(effort, other)) for other in candidate.happened):
+                return False
+    return True
+
+
+def _is_cut(trial: Trial, load: Op, o: Op) -> bool:
+    """Whether a tile block executed an operation and a load that left out a part of its tile."""
+    cut, did = trial.did.holes.get(load, set()), trial.did
+    return bool(cut) and (not cut.isdisjoint(did.ranks[o]) if o in did.ranks else did.ran[o] > 0)
+
+
+def _matches(key: Key, candidate: _Candidate, report: Report) -> bool:
+    if report.check == "race" == candidate.report.check:
+        return not set(candidate.ops).isdisjoint(place.op for place in report.places[:2])
+    return _key(report)[0] == key
+
+
+def _is_always(candidate: _Candidate, done: list[list[Trial]]) -> bool:
+    return candidate.hole is None or all(
+        candidate.hole in trial.did.holes for some in done for trial in some if trial.did.ran[candidate.hole]
+    )

@@ -1,0 +1,158 @@
+"""Trial launches: what happens whatever the arguments are is found, and what made-up arguments cause is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tilery
+from support.catalogue import FOLDER, read_cases
+from tilery.lint import lint
+from tilery.lint.facts import Facts
+from tilery.lint.trial import run_trials
+
+SECOND = Path(__file__).parent / "second"
+THIRD = Path(__file__).parent / "third"
+
+
+def found(text: str) -> set[str]:
+    """The checks that report something in trial launches alone."""
+    module = tilery.parse(text)
+    assert tilery.verify(module) == []
+    return {found.report.check for entry in module.entries for found in run_trials(module, Facts(module, entry))}
+
+
+@pytest.mark.parametrize(
+    ("file", "check"),
+    [
+        (FOLDER / "race_stream_k.mlir", "race"),
+        (FOLDER / "race_lock_relaxed_unlock.mlir", "race"),
+        (FOLDER / "race_ring_relaxed_head.mlir", "race"),
+        (FOLDER / "uninit_alloca_bytes.mlir", "uninit"),
+        (FOLDER / "uninit_alloca_each_iteration.mlir", "uninit"),
+        (FOLDER / "bounds_alloca_after_loop.mlir", "bounds"),
+        (FOLDER / "alignment_integer_address.mlir", "alignment"),
+        (FOLDER / "promise_in_reduce.mlir", "promise"),
+        (SECOND / "shift_by_the_width.mlir", "undefined"),
+        (THIRD / "scratch_read_further_than_written.mlir", "uninit"),
+        (THIRD / "tile_before_the_first.mlir", "bounds"),
+    ],
+)
+def test_a_fault_that_no_argument_causes(file: Path, check: str) -> None:
+    faulty, twin = read_cases(file)
+    assert check in found(faulty.text)
+    assert found(twin.text) == set()
+
+
+ROWS = """
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %stride: tile<i32>) {{
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %i = iota : tile<64xi32>
+  %n1 = reshape %n : tile<i32> -> tile<1xi32>
+  %nn = broadcast %n1 : tile<1xi32> -> tile<64xi32>
+  %mask = cmpi less_than %i, %nn, signed : tile<64xi32> -> tile<64xi1>
+  %start = muli %x, %stride : tile<i32>
+  %from = offset %p, %start : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %f1 = reshape %from : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %fn = broadcast %f1 : tile<1xptr<f32>> -> tile<64xptr<f32>>
+  %a = offset %fn, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+  %v, %t = load_ptr_tko weak %a, %mask : tile<64xptr<f32>>, tile<64xi1> -> tile<64xf32>, token
+  {}
+  return
+}}
+"""
+
+
+def test_strides_sizes_and_masks_are_those_of_a_caller_who_knows_the_kernel() -> None:
+    """Rows may overlap and masked elements are undefined, but not if the arguments fit together."""
+    assert found(ROWS.format(
+        "%u = store_ptr_tko weak %a, %v, %mask token=%t : tile<64xptr<f32>>, tile<64xf32>, tile<64xi1> -> token"
+    )) == set()  # fmt: skip
+
+
+def test_the_mask_of_a_load_does_not_fit_that_of_the_store() -> None:
+    assert found(ROWS.format(
+        "%u = store_ptr_tko weak %a, %v token=%t : tile<64xptr<f32>>, tile<64xf32> -> token"
+    )) == {"uninit"}  # fmt: skip
+
+
+def test_the_size_of_an_argument_is_not_known() -> None:
+    assert (
+        found("""
+        entry @k(%p: tile<ptr<i32>>) {
+          %far = constant <i32: 100000> : tile<i32>
+          %a = offset %p, %far : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+          %t = store_ptr_tko weak %a, %far : tile<ptr<i32>>, tile<i32> -> token
+          return
+        }
+    """)
+        == set()
+    )
+
+
+@pytest.mark.parametrize("operand", ["%n", "%v"])
+def test_some_arguments_are_no_fault(operand: str) -> None:
+    """A divisor that is an argument, or was loaded, may be zero and need not be."""
+    assert (
+        found(f"""
+        entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{
+          %v, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+          %q = divi %n, {operand} signed : tile<i32>
+          %u = store_ptr_tko weak %p, %q token=%t : tile<ptr<i32>>, tile<i32> -> token
+          return
+        }}
+    """)
+        == set()
+    )
+
+
+def test_a_scatter_whose_indices_are_loaded_is_no_race() -> None:
+    assert (
+        found("""
+        entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>) {
+          %x, %y, %z = get_tile_block_id : tile<i32>
+          %a = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+          %v, %t = load_ptr_tko weak %a : tile<ptr<i32>> -> tile<i32>, token
+          %b = offset %q, %v : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+          %u = store_ptr_tko weak %b, %x : tile<ptr<i32>>, tile<i32> -> token
+          return
+        }
+    """)
+        == set()
+    )
+
+
+HOSTILE = {
+    "endless": "loop { continue }",
+    "huge tile": "%v = iota : tile<8388608xi32> %w = addi %v, %v : tile<8388608xi32>",
+    "huge print": '%v = iota : tile<262144xi32> print_tko "%d", %v : tile<262144xi32> -> token',
+    "huge alloca": "%g = alloca num_elem = 2147483647, alignment = 4 : tile<ptr<i32>>",
+    "far": """%far = constant <i64: 4611686018427387904> : tile<i64>
+              %a = int_to_ptr %far : tile<i64> -> tile<ptr<i32>>
+              %v, %t = load_ptr_tko weak %a : tile<ptr<i32>> -> tile<i32>, token""",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_kernels_end(name: str) -> None:
+    assert found(f"entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{ {HOSTILE[name]} return }}") == set()
+
+
+def test_a_module_without_a_kernel() -> None:
+    assert lint(tilery.parse("cuda_tile.module @m { global @g <i32: 1> : tile<1xi32> }")) == []
+
+
+def test_the_same_fault_has_one_finding() -> None:
+    """A rule that sees the cause in the text says more."""
+    faulty, _ = read_cases(FOLDER / "race_load_after_store.mlir")
+    assert [finding.rule for finding in lint(tilery.parse(faulty.text))] == ["missing-token"]
+
+
+def test_findings_are_the_same_each_time() -> None:
+    faulty, _ = read_cases(FOLDER / "race_stream_k.mlir")
+    module = tilery.parse(faulty.text)
+    first, second = (
+        [(f.rule, f.message, f.notes, [text for _, text in f.related]) for f in lint(module)] for _ in range(2)
+    )
+    assert first == second

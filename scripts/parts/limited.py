@@ -6,6 +6,8 @@ import os
 import re
 import resource
 import subprocess
+import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -23,32 +25,24 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": path, "NO_COLOR": "1"} | more
 
 
-def processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def limited(command: list[str], seconds: int, **options: Any) -> tuple[int | None, str, int]:
+def limited(command: list[str], seconds: int, wall: float | None = None, **options: Any) -> tuple[int | None, str, int]:
     """Run a program: its status, or None if it took too long, what it printed, and its processor time.
 
-    `seconds` limits the processor time of each process, so that other work on the machine does not matter.
+    `seconds` limits the processor time of each process, so that other work on the machine does not matter. `wall`
+    limits the time until it is stopped, which is for programs that wait for something if it is not given.
     """
-    before = processor_seconds()
     limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # noqa: E731
-    try:
-        done = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            preexec_fn=limit,
-            timeout=PATIENCE * seconds,
-            **options,
-        )
-        status, text = done.returncode, done.stdout
-    except subprocess.TimeoutExpired as late:  # it waits for something
-        status, text = -1, late.stdout or b""
-    used = round(processor_seconds() - before)
-    return None if status < 0 or used >= seconds else status, text.decode(errors="replace"), used
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, preexec_fn=limit, **options)
+        late = threading.Timer(PATIENCE * seconds if wall is None else wall, process.kill)
+        late.start()
+        _, ended, usage = os.wait4(process.pid, 0)
+        late.cancel()
+        process.returncode = status = os.waitstatus_to_exitcode(ended)
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+    used = usage.ru_utime + usage.ru_stime
+    return None if status < 0 or used >= seconds else status, text, round(used)
 
 
 def revision(folder: Path) -> str:

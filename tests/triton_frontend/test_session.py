@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -190,6 +191,28 @@ def test_the_plugin_runs_suites_and_their_children(tmp_path: Path) -> None:
     env = environment()
     done = subprocess.run([*line, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path, env=env)
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout
+
+
+def test_the_plugins_of_two_languages_run_together(tmp_path: Path) -> None:
+    """Whichever comes first: its options hold for both, and launches of both are counted."""
+    pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
+    (tmp_path / "program.py").write_text(FIXED)
+    (tmp_path / "test_it.py").write_text(
+        "import torch\nimport cuda.tile as ct\nimport program\n\n\n"
+        "@ct.kernel\ndef double(x):\n    ct.store(x, 0, 2 * ct.load(x, 0, 1024))\n\n\n"
+        "def test_both():\n    x = program.main()\n    assert x.sum() == 2000\n"
+        "    ct.launch(torch.cuda.current_stream(), (1,), double, (x,))\n    assert x.sum() == 4000\n"
+    )
+    for order in (("triton", "cutile"), ("cutile", "triton")):
+        plugins = [word for name in order for word in ("-p", f"tilery.{name}.pytest")]
+        results = tmp_path / order[0]
+        line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, "--tilery-sanitize=bounds"]
+        env = environment()
+        line += [f"--tilery-results={results}", str(tmp_path)]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=env)
+        assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+        (found,) = map(json.loads, (results / "main.jsonl").read_text().splitlines())
+        assert (found["launches"], found["outcome"], found["reports"]) == (2, "passed", [])
 
 
 def test_other_releases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

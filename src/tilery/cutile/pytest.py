@@ -39,14 +39,14 @@ def provide_disassembler() -> None:
     package.__path__ = []
     extension.__dict__["bytecode_to_mlir_text"] = disassemble
     modules = {package.__name__: package, extension.__name__: extension}
-    PLUGIN.stack.enter_context(patch.dict(sys.modules, modules))
+    PLUGIN.together.stack.enter_context(patch.dict(sys.modules, modules))
 
 
 def provide_filecheck() -> None:
     """Provide LLVM's FileCheck, which they run on that text, by the Python package `filecheck`."""
     if shutil.which("FileCheck"):
         return
-    directory = PLUGIN.stack.enter_context(tempfile.TemporaryDirectory())
+    directory = PLUGIN.together.stack.enter_context(tempfile.TemporaryDirectory())
     command = Path(directory) / "FileCheck"
     command.write_text(
         f"#!{sys.executable}\nimport sys\nfrom filecheck.main import main\n"
@@ -54,4 +54,4 @@ def provide_filecheck() -> None:
     )
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
     path = os.pathsep.join([directory, os.environ.get("PATH", "")])
-    PLUGIN.stack.enter_context(patch.dict(os.environ, {"PATH": path}))
+    PLUGIN.together.stack.enter_context(patch.dict(os.environ, {"PATH": path}))

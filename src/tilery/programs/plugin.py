@@ -1,4 +1,7 @@
-"""The part of the pytest plugins that all languages share: their options, `on` around the run, and results as JSON."""
+"""The part of the pytest plugins that all languages share: their options, `on` around the run, and results as JSON.
+
+With the plugins of two languages, the first one has the options and reports, and both run their kernels.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,17 +25,32 @@ if TYPE_CHECKING:
     from ..sanitize import Sanitizer
 
 
+@dataclass(slots=True)
+class Together:
+    """What the plugins of one run of pytest share."""
+
+    stack: ExitStack = field(default_factory=ExitStack)
+    sessions: list[Session] = field(default_factory=list)
+    sanitizer: Sanitizer | None = None
+
+
+TOGETHER = pytest.StashKey[Together]()
+
+
 class Plugin:
     """The hooks of one language. A plugin module assigns them to its own names, where pytest finds them."""
 
     def __init__(self, language: str, title: str, capability: str) -> None:
         self.language, self.title, self.capability = language, title, capability
-        self.stack = ExitStack()
-        self.session: Session | None = None
+        self.together = Together()
+        self.is_first = True
         self.test: dict[str, Any] = {}
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
         group = parser.getgroup("tilery", f"{self.title} on an engine of tilery")
+        self.is_first = not group.options
+        if not self.is_first:
+            return
         group.addoption("--tilery-engine", default="reference", metavar="NAME", help="the engine; default: reference")
         exact = "the reference engine's bits, from engines that have them"
         group.addoption("--tilery-exact", action="store_true", help=exact)
@@ -53,6 +72,7 @@ class Plugin:
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
         """Enter `on` before any conftest is loaded, because suites query the device while they are imported."""
         options = early_config.known_args_namespace
+        self.together = together = early_config.stash.setdefault(TOGETHER, Together())
         children.stop()
         major, minor = map(int, options.tilery_capability.split("."))
         how: dict[str, Any] = {
@@ -61,49 +81,56 @@ class Plugin:
             "capability": (major, minor),
             **self.more_options(options),
         }
-        if options.tilery_sanitize:
+        if options.tilery_sanitize and together.sanitizer is None:
             from ..sanitize import Sanitizer
 
-            how["sanitize"] = Sanitizer(options.tilery_sanitize, together=options.tilery_together)
+            together.sanitizer = Sanitizer(options.tilery_sanitize, together=options.tilery_together)
+        how["sanitize"] = together.sanitizer
         if options.tilery_record:
             how["record"] = os.path.abspath(options.tilery_record)
-        self.session = self.stack.enter_context(import_module(children.LANGUAGES[self.language][1]).on(**how))
-        self.stack.enter_context(children.cover(self.language, **for_children(how)))
+        enter = together.stack.enter_context
+        together.sessions.append(enter(import_module(children.LANGUAGES[self.language][1]).on(**how)))
+        enter(children.cover(self.language, **for_children(how)))
         if options.tilery_results:
             results = os.path.abspath(options.tilery_results)
             Path(results).mkdir(parents=True, exist_ok=True)
-            self.stack.enter_context(patch.dict(os.environ, {children.RESULTS: results}))
+            enter(patch.dict(os.environ, {children.RESULTS: results}))
 
     def pytest_report_header(self) -> str:
-        assert self.session is not None, "`on` is entered before"
-        return f"tilery: {self.title} runs on engine '{self.session.name}'"
+        return f"tilery: {self.title} runs on engine '{self.together.sessions[0].name}'"
 
     def pytest_unconfigure(self) -> None:
-        self.stack.close()
+        self.together.stack.close()
+
+    def calls(self) -> int:
+        """Return the number of launches so far."""
+        return sum(each.calls for each in self.together.sessions)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        assert self.session is not None, "`on` is entered before"
+        if not self.is_first:
+            return (yield)
         directory = os.environ.get(children.RESULTS)
-        start, calls = time.perf_counter(), self.session.calls
+        start, calls = time.perf_counter(), self.calls()
         self.test.clear()
-        if self.session.sanitizer is not None:
-            self.session.sanitizer.start_again()
+        if self.together.sanitizer is not None:
+            self.together.sanitizer.start_again()
         try:
             return (yield)
         finally:
             if directory:
                 took = round(time.perf_counter() - start, 3)
-                launches = self.session.calls - calls
+                launches = self.calls() - calls
                 write(directory, {"test": item.nodeid, "launches": launches, "seconds": took, **self.test})
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
         report = yield
-        assert self.session is not None, "`on` is entered before"
-        if report.when == "call" and self.session.sanitizer is not None:
-            show_faults(report, self.session.sanitizer)
-            self.test.update(reports=[each.as_dict() for each in self.session.sanitizer.reports.shown])
+        if not self.is_first:
+            return report
+        if report.when == "call" and self.together.sanitizer is not None:
+            show_faults(report, self.together.sanitizer)
+            self.test.update(reports=[each.as_dict() for each in self.together.sanitizer.reports.shown])
         if report.when == "call" or report.outcome != "passed":
             self.test.update(when=report.when, outcome=report.outcome, xfail=hasattr(report, "wasxfail"))
             if call.excinfo is not None:

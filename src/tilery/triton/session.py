@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from ..programs import device
 from ..programs.launches import Engine, Session, open_session
 from ..programs.standins import without_gpu
 from . import versions
@@ -58,7 +57,6 @@ def on(
         # Nothing is fused here, and Triton 3.9 warns if this is not set.
         fusion = {FUSION: os.environ.get(FUSION, "0")}
         stack.enter_context(patch.dict(os.environ, fusion))
-        stack.enter_context(patch.object(device.STATE, "hides_dlpack", False))
         stack.enter_context(without_gpu((capability[0], capability[1]), session.sanitizer))
         for each in replacements():
             stack.enter_context(each)

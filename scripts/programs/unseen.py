@@ -28,7 +28,7 @@ from parts.limited import Found, environment, limited, outcomes, revision
 LIST = Path(__file__).with_name("unseen.toml")
 NUMBERS = checkout.LAB / "unseen_programs.json"
 REPORT = checkout.LAB / "unseen_programs.md"
-WAYS = {"cpu": ["cpu"], "reference": ["reference"], "sanitized": ["cpu", "all"]}
+WAYS = {"cpu": ["cpu"], "reference": ["reference"], "sanitized": ["reference", "all"]}
 """The ways to run a program: an engine, and what the sanitizer checks."""
 HOW = ["cutile", "pytest", "cpp", "compile"]
 GOOD = "ends normally"
@@ -139,8 +139,8 @@ def is_good(found: Found) -> bool:
 INTRODUCTION = """\
 `scripts/programs/unseen.py` wrote this page. It runs programs of other people that nobody here had seen: the list was
 committed before the first of them ran. They run unchanged: Python by `tilery cutile run` and by the pytest plugin, C++
-by `tilery cpp run`, and C++ without a `main` is compiled. Each runs on engine `cpu`, on engine `reference`, and on
-engine `cpu` under the sanitizer. At first look: the first run, before anything was changed."""
+by `tilery cpp run`, and C++ without a `main` is compiled. Each runs on engine `cpu`, on engine `reference`, and there
+under the sanitizer with all its checks. At first look: the first run, before anything was changed."""
 NOT_MEASURED = """\
 Results are compared only where a program compares them itself. A program that was stopped has shown nothing about the
 rest. Limits and times are processor time. Where the sanitizer reports something, the program may fail for that. Nothing

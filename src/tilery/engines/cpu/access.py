@@ -82,7 +82,8 @@ def locate(
         return start, [(n, times(g, 1, stride, item, "i64")) for n, stride in zip(counts, strides)]
 
     check(g, o, tensor, spans, bounds, item, empty, writes, box)
-    return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], padding_of(view))
+    where, pad = pointer(g, start), padding_of(view)
+    return Access(where, tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], pad, empty=empty)
 
 
 def refuse_far(g: Writer, o: Any, at: Number, stride: Number, size: Number, inside: str) -> None:

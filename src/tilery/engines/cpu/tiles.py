@@ -117,6 +117,8 @@ class Access:
     padding: int = 0
     first: tuple[Number, ...] = ()
     """Elements before these lie outside, too; empty if all are 0."""
+    empty: str = "false"
+    """Whether the whole tile is known to lie outside."""
 
 
 Env = dict[Any, Any]

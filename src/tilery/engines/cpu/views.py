@@ -81,6 +81,8 @@ def load_view(g: Writer, o: LoadViewTko) -> None:
         gather(g, o)
         return
     a = locate(g, o, o.view, o.index, o.inbounds, False)
+    if a.empty != "false" and not a.padding:
+        g.blank[o.tile] = a.empty
     if o.tile in g.fetchers and not g.frames:
         fetch_ahead(g, o, a, g.held[o.view].home)
     if is_scalar(o.tile):
@@ -136,12 +138,15 @@ class Copy:
 
     def fill(self) -> None:
         """Read the part, with padding outside the tensor."""
-        g, b = self.g, self.buffer
+        g, a, b = self.g, self.access, self.buffer
 
         def one(index: list[Number], vd: int, w: int) -> None:
-            g.write(b, load_chunk(g, self.access, b.type, self.place(index), self.order[vd], w), index, w)
+            g.write(b, load_chunk(g, a, b.type, self.place(index), self.order[vd], w), index, w)
 
-        g.at_edge(lambda: g.nest(b.shape, one))
+        def blank(index: list[Number], vd: int, w: int) -> None:
+            g.write(b, padding(g, a, b.type, w), index, w)
+
+        g.when(a.empty, lambda: g.nest(b.shape, blank), lambda: g.at_edge(lambda: g.nest(b.shape, one)))
 
     def write_back(self) -> None:
         """Store what lies inside the tensor."""

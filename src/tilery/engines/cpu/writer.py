@@ -79,6 +79,7 @@ class Writer(Text):
         self.homes: dict[Value, Home] = {}
         self.sides: dict[Value, Buffer] = {}
         self.keep: dict[Value, str] = {}
+        self.blank: dict[Value, str] = {}  # whether a tile that is loaded is known to be padding of zeros
         self.goal: dict[Value, Buffer] = {}
         self.dirty_memo: dict[Value, bool] = {}
         self.masked = False

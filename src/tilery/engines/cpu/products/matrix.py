@@ -225,25 +225,50 @@ def finished(g: Writer, o: Any, t: str, out: Buffer) -> Callable[..., None]:
     return finish
 
 
-def mmaf(g: Writer, o: MmaF) -> None:
-    e = element(o.lhs)
-    once = e is not F64 and rounds_once(o)
-    t = "double" if e is F64 or (once and g.wanted.exact) else "float"
+def type_of_sums(g: Writer, o: MmaF) -> str:
+    return "double" if element(o.lhs) is F64 or (rounds_once(o) and g.wanted.exact) else "float"
+
+
+def mmaf(g: Writer, o: MmaF, out: Buffer) -> None:
+    """Compute a product of floats."""
+    t = type_of_sums(g, o)
     s = Sizes(g, o, t)
     a = packed_lhs(g, o.lhs, t, s, chunk_of(g, o.lhs, t))
     b = packed_rhs(g, o.rhs, t, s, chunk_of(g, o.rhs, t))
-    acc = chunk_of(g, o.acc, t)
-    out = destination(g, o)
-    store = finished(g, o, t, out)
+    once = element(o.lhs) is not F64 and rounds_once(o)
+    first, finish = (chunk_of(g, o.acc, t), finished(g, o, t, out)) if once else (None, add_last(g, o, t, out))
+    blocks(g, t, s, a, b, first, finish, multiply(g, t, s.w, once))
 
-    def add_last(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
+
+def add_last(g: Writer, o: MmaF, t: str, out: Buffer) -> Callable[..., None]:
+    """Return the function that adds the accumulator to sums, and stores them as results."""
+    acc, store = chunk_of(g, o.acc, t), finished(g, o, t, out)
+
+    def finish(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
         last = acc(batch, i, j, w)
         total = g.op("fadd", t, w, x, last)
-        store(batch, i, j, w, fixed64(g, total, w, x, last) if t == "double" and e is F64 else total)
+        store(batch, i, j, w, fixed64(g, total, w, x, last) if element(o.lhs) is F64 else total)
 
-    first, finish = (acc, store) if once else (None, add_last)
-    blocks(g, t, s, a, b, first, finish, multiply(g, t, s.w, once))
-    settle(g, o, out)
+    return finish
+
+
+def is_nothing(g: Writer, o: MmaF) -> str:
+    """Whether both operands are known to be padding of zeros, because they lie outside of their tensors."""
+    if is_scalar(o.result) or not {o.lhs, o.rhs} <= g.blank.keys():
+        return "false"
+    return g.both(g.blank[o.lhs], g.blank[o.rhs])
+
+
+def add_nothing(g: Writer, o: MmaF, out: Buffer) -> None:
+    """Add zeros to the accumulator: its negative zeros become positive."""
+    t = type_of_sums(g, o)
+    finish = add_last(g, o, t, out)
+
+    def one(index: list[Number], vd: int, w: int) -> None:
+        batch, i, j = index if len(index) == 3 else [0, *index]
+        finish(batch, i, j, w, g.const(0.0, t, w))
+
+    g.nest(shape(o.result), one)
 
 
 def settle(g: Writer, o: Any, out: Buffer) -> None:

@@ -22,11 +22,13 @@ from ..writer import Writer
 from .matrix import (
     Chunk,
     Sizes,
+    add_nothing,
     blocks,
     chunk_of,
     destination,
     finished,
     index_of,
+    is_nothing,
     mmaf,
     multiply,
     packed_lhs,
@@ -254,12 +256,21 @@ def _packed(g: Writer, v: Value, s: Sizes, pack: Callable[..., Buffer]) -> tuple
 
 @emits(MmaF)
 def product(g: Writer, o: MmaF) -> None:
+    out, nothing, held = destination(g, o), is_nothing(g, o), dict(g.held)
+    g.when(nothing, lambda: add_nothing(g, o, out), lambda: computed(g, o, out), rarely=True)
+    if nothing != "false":
+        g.held = held  # without what was packed on one of the two ways
+    settle(g, o, out)
+
+
+def computed(g: Writer, o: MmaF, out: Buffer) -> None:
+    """Compute a product with instructions for pairs of bf16 where they can be used."""
     if not is_paired(g, o):
-        mmaf(g, o)
+        mmaf(g, o, out)
         return
     s = in_words(g, o, "float")
     packs = [_packed(g, o.lhs, s, pair_lhs), _packed(g, o.rhs, s, pair_rhs)]
-    out, acc = destination(g, o), chunk_of(g, o.acc, "float")
+    acc = chunk_of(g, o.acc, "float")
     tiny = g.either(*(g.load("i1", flag) for _, flag in packs))
 
     def as_others() -> None:
@@ -278,7 +289,6 @@ def product(g: Writer, o: MmaF) -> None:
             blocks(g, "float", s, a, b, acc, finished(g, o, "float", out), lambda *x: _dot_bf16(g, *x))
 
     g.when(tiny, as_others, native, rarely=True)
-    settle(g, o, out)
 
 
 def _dot_bf16(g: Writer, left: str, right: str, total: str) -> str:

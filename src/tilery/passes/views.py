@@ -7,7 +7,7 @@ says both, so an engine checks a box once instead of each address, and reads who
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ..analysis.affine import ONE, Form, Forms, Polynomial, moved, number, plus, range_of
 from ..analysis.intervals import Range, element, is_integer
@@ -17,14 +17,14 @@ from ..attrs import MemoryOrderingSemantics as Ordering
 from ..enums import PaddingValue
 from ..ir import Op, Value, walk
 from ..ops import (
-    AddI,
     AndI,
     Broadcast,
     CmpI,
     Constant,
-    ExtI,
+    Iota,
     LoadPtrTko,
     LoadViewTko,
+    MakeGatherScatterView,
     MakePartitionView,
     MakeTensorView,
     MaxI,
@@ -36,14 +36,13 @@ from ..ops import (
     Select,
     StorePtrTko,
     StoreViewTko,
-    TruncI,
+    SubI,
 )
 from ..rewrite.deadcode import erase_dead
 from ..rewrite.editing import replace_uses
-from ..types import DYNAMIC, I32, I64, PartitionView, Ptr, Scalar, TensorView, Tile
-from .constants import filled
+from ..types import DYNAMIC, I32, I64, GatherScatterView, PartitionView, Ptr, Scalar, TensorView, Tile
+from .emitter import Emitter
 
-OpT = TypeVar("OpT", bound=Op)
 SIGNED = Signedness.SIGNED
 LESS, LESS_EQUAL = ComparisonPredicate.LESS_THAN, ComparisonPredicate.LESS_THAN_OR_EQUAL
 MIRRORED = {
@@ -92,6 +91,8 @@ class MaskLimits(NamedTuple):
     """The limits of each dimension."""
     conditions: tuple[Polynomial, ...] = ()
     """Numbers that must be positive."""
+    after: tuple[int, Polynomial] | None = None
+    """A dimension, and the first element along it that the mask leaves."""
 
 
 class Masks:
@@ -105,7 +106,7 @@ class Masks:
         """Return what a mask leaves; None if that is no box at the start of the tile, or not known to be one."""
         if mask not in self.found:
             found = self._limits(mask, depth) if depth < DEPTH else None
-            count = 0 if found is None else len(found.conditions) + sum(map(len, found.before))
+            count = 0 if found is None else len(found.conditions) + sum(map(len, found.before)) + bool(found.after)
             self.found[mask] = found if count <= MOST_LIMITS else None
         return self.found[mask]
 
@@ -117,13 +118,19 @@ class Masks:
         match mask.owner:
             case AndI(lhs=lhs, rhs=rhs):
                 a, b = self.limits(lhs, depth + 1), self.limits(rhs, depth + 1)
-                if a is None or b is None:
+                if a is None or b is None or (a.after and b.after):
                     return None
-                return MaskLimits(tuple(x + y for x, y in zip(a.before, b.before)), a.conditions + b.conditions)
+                before = tuple(x + y for x, y in zip(a.before, b.before))
+                return MaskLimits(before, a.conditions + b.conditions, a.after or b.after)
             case Broadcast(source=source) | Reshape(source=source) | Permute(source=source):
                 found = self.limits(source, depth + 1)
                 dims = None if found is None else moved(mask.owner, source, found.before, ())
-                return None if found is None or dims is None else MaskLimits(dims, found.conditions)
+                if found is None or dims is None or found.after is None:
+                    return None if found is None or dims is None else MaskLimits(dims, found.conditions)
+                along = moved(mask.owner, source, tuple(d == found.after[0] for d in range(len(found.before))), False)
+                if along is None or True not in along:
+                    return None
+                return MaskLimits(dims, found.conditions, (along.index(True), found.after[1]))
             case CmpI():
                 return _compared(mask.owner, shape, self.forms, self.known)
         return None
@@ -139,7 +146,11 @@ def _compared(o: CmpI, shape: tuple[int, ...], forms: Forms, known: Ranges) -> M
     if o.signedness is Signedness.UNSIGNED and min(known[left].lo, known[right].lo) < 0:
         return None
     a, b = forms[left], forms[right]
-    if a is None or b is None or not b.uniform:
+    if a is None or b is None:
+        return None
+    if a.uniform and not b.uniform:
+        return _at_least(plus(a.start, {(): predicate is LESS}), b, shape)
+    if not b.uniform:
         return None
     end = b.start if predicate is LESS else plus(b.start, {(): 1})
     along = [d for d, step in enumerate(a.steps) if step and shape[d] > 1]
@@ -149,6 +160,14 @@ def _compared(o: CmpI, shape: tuple[int, ...], forms: Forms, known: Ranges) -> M
         return None
     before = plus(end, a.start, -1)
     return MaskLimits(tuple((before,) if d == along[0] else () for d in range(len(shape))))
+
+
+def _at_least(start: Polynomial, b: Form, shape: tuple[int, ...]) -> MaskLimits | None:
+    """Return what `position >= start` leaves."""
+    along = [d for d, step in enumerate(b.steps) if step and shape[d] > 1]
+    if len(along) != 1 or number(b.steps[along[0]]) != 1:
+        return None
+    return MaskLimits(((),) * len(shape), after=(along[0], plus(start, b.start, -1)))
 
 
 # ---------------------------------------------------------------- accesses
@@ -172,11 +191,12 @@ def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
     if limits is None:
         return None
     made = Emitter(masks.known, o.loc)
-    view = _view(made, form, shape, pointee, limits, o)
-    if view is None:
+    if limits.after is not None and (isinstance(o, StorePtrTko) or len(shape) < 2):
         return None
-    zero = made.add(filled(Tile((), I32), 0)).result
-    index = (zero,) * len(shape)
+    found = _view(made, form, shape, pointee, limits, o)
+    if found is None:
+        return None
+    view, index = found
     if isinstance(o, StorePtrTko):
         stored = StoreViewTko(
             memory_ordering_semantics=Ordering.WEAK, tile=o.value, view=view, index=index, token=o.token
@@ -192,21 +212,22 @@ def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
 
 def _view(
     made: Emitter, form: Form, shape: tuple[int, ...], pointee: Scalar, limits: MaskLimits, o: LoadPtrTko | StorePtrTko
-) -> Value | None:
-    """Build a view whose first tile are the elements of an access; None if it has no view."""
+) -> tuple[Value, tuple[Value, ...]] | None:
+    """Build a view and the index of a tile, which are the elements of an access; None if there is no such view."""
     base, start = form.base, form.start
     assert base is not None
     steps = [ONE if size == 1 else step for size, step in zip(shape, form.steps)]
     fixed = [number(step) for step in steps]
     moving = [step for step, n in zip(steps, fixed) if n is None]
-    ranges = [range_of(p, made.known) for p in (*moving, *limits.conditions, *(p for d in limits.before for p in d))]
+    ends = [p for d in limits.before for p in d] + ([] if limits.after is None else [limits.after[1]])
+    ranges = [range_of(p, made.known) for p in (*moving, *limits.conditions, *ends)]
     if any(n is not None and n < 1 for n in fixed) or not all(r.within(*LARGE) for r in ranges):
         return None
     if any(range_of(step, made.known).lo < 1 for step in moving):
         return None
     kind = I32 if all(r.within(*SMALL) for r in ranges) else I64
     sizes = [
-        made.size(size, before, limits.conditions if d == 0 else (), kind)
+        _size(made, size, before, limits.conditions if d == 0 else (), kind)
         for d, (size, before) in enumerate(zip(shape, limits.before))
     ]
     strides = [made.scalar(step, kind) if n is None else n for step, n in zip(steps, fixed)]
@@ -215,6 +236,14 @@ def _view(
         base = made.add(
             Offset(ptr=base, offset=made.scalar(start, I32 if near else I64), result=Value(base.type))
         ).result
+    index = [made.number(0, kind)] * len(shape)
+    sparse = None
+    if limits.after is not None:
+        dim, after = limits.after
+        first = made.scalar(after, kind)
+        first = made.add(MaxI(lhs=first, rhs=made.number(0, kind), signedness=SIGNED)).result
+        first = made.add(MinI(lhs=first, rhs=made.number(shape[dim], kind), signedness=SIGNED)).result
+        base, sparse = _from_position(made, base, index, sizes, strides, shape, dim, first)
     tensor = TensorView(
         pointee,
         [DYNAMIC if isinstance(n, Value) else n for n in sizes],
@@ -231,8 +260,61 @@ def _view(
     padding = None
     if isinstance(o, LoadPtrTko) and o.mask is not None and o.paddingValue is not None:
         padding = padding_of(o.paddingValue)
-    view = PartitionView(shape, tensor, padding_value=padding)
-    return made.add(MakePartitionView(tensor_view=whole.result, result=Value(view))).result
+    if sparse is not None:
+        gathered = GatherScatterView(shape, tensor, sparse, padding_value=padding)
+        view = made.add(MakeGatherScatterView(tensor_view=whole.result, result=Value(gathered))).result
+    else:
+        tiled = PartitionView(shape, tensor, padding_value=padding)
+        view = made.add(MakePartitionView(tensor_view=whole.result, result=Value(tiled))).result
+    return view, tuple(index)
+
+
+def _from_position(
+    made: Emitter, base: Value, index: list[Value], sizes: list[int | Value], strides: list[int | Value],
+    shape: tuple[int, ...], dim: int, first: Value,
+) -> tuple[Value, int]:  # fmt: skip
+    """Change a tensor so that it begins at a position along a dimension of its tile; return the base and a sparse one.
+
+    Only a view that gathers can begin before its tensor. Its sparse dimension is not that of neighbours.
+    """
+    kind = element(first)
+
+    def scalar(n: int | Value) -> Value:
+        return made.number(n, kind) if isinstance(n, int) else n
+
+    distance = made.add(MulI(lhs=made.cast(first, I64), rhs=made.cast(scalar(strides[dim]), I64))).result
+    base = made.add(Offset(ptr=base, offset=distance, result=Value(base.type))).result
+    left = made.add(SubI(lhs=scalar(sizes[dim]), rhs=first)).result
+    sizes[dim] = made.add(MaxI(lhs=left, rhs=made.number(0, kind), signedness=SIGNED)).result
+    sparse = dim if dim < len(shape) - 1 else 0
+    index[dim] = made.add(SubI(lhs=made.number(0, kind), rhs=first)).result
+    positions = made.add(Iota(result=Value(Tile((shape[sparse],), kind)))).result
+    if sparse == dim:  # those before the tensor are large unsigned numbers
+        positions = made.add(SubI(lhs=positions, rhs=made.spread(first, (shape[dim],)))).result
+    index[sparse] = positions
+    return base, sparse
+
+
+def _size(
+    made: Emitter, most: int, before: Sequence[Polynomial], conditions: Sequence[Polynomial], kind: Scalar
+) -> int | Value:
+    """Build the size of a dimension: the least limit, or none if a condition does not hold."""
+    found: Value | None = None
+    for limit in before:
+        if range_of(limit, made.known).lo < most:
+            value = made.scalar(limit, kind)
+            found = value if found is None else made.add(MinI(lhs=found, rhs=value, signedness=SIGNED)).result
+    zero = made.number(0, kind)
+    if found is not None:
+        found = made.add(MaxI(lhs=found, rhs=zero, signedness=SIGNED)).result
+    for condition in conditions:
+        if range_of(condition, made.known).lo < 1:
+            positive = ComparisonPredicate.GREATER_THAN
+            value = made.scalar(condition, kind)
+            holds = made.add(CmpI(comparison_predicate=positive, lhs=value, rhs=zero, signedness=SIGNED)).result
+            found = made.number(most, kind) if found is None else found
+            found = made.add(Select(cond=holds, val_if_true=found, val_if_false=zero)).result
+    return most if found is None else found
 
 
 def padding_of(value: Value) -> PaddingValue | None:
@@ -247,60 +329,3 @@ def padding_of(value: Value) -> PaddingValue | None:
         found = {form.sign: PaddingValue.NEG_ZERO, infinity: PaddingValue.POS_INF}
         return found.get(bits, PaddingValue.NEG_INF if bits == form.sign | infinity else None)
     return None
-
-
-class Emitter:
-    """Builds operations in front of an access."""
-
-    def __init__(self, known: Ranges, loc: Any) -> None:
-        self.known, self.loc = known, loc
-        self.ops: list[Op] = []
-
-    def add(self, o: OpT) -> OpT:
-        o.loc = self.loc
-        self.ops.append(o)
-        return o
-
-    def number(self, n: int, kind: Scalar) -> Value:
-        return self.add(filled(Tile((), kind), n % (1 << kind.bits))).result
-
-    def scalar(self, p: Polynomial, kind: Scalar) -> Value:
-        """Build the value of a polynomial, modulo the width of a type."""
-        total: Value | None = None
-        for product, factor in p.items():
-            term = None if product and factor == 1 else self.number(factor, kind)
-            for value in product:
-                atom = self.cast(value, kind)
-                term = atom if term is None else self.add(MulI(lhs=term, rhs=atom)).result
-            assert term is not None, "a product without factors is a number"
-            total = term if total is None else self.add(AddI(lhs=total, rhs=term)).result
-        return self.number(0, kind) if total is None else total
-
-    def cast(self, value: Value, kind: Scalar) -> Value:
-        bits = element(value).bits
-        if bits == kind.bits:
-            return value
-        if bits < kind.bits:
-            return self.add(ExtI(from_=value, signedness=Signedness.SIGNED, to=Value(Tile((), kind)))).to
-        return self.add(TruncI(from_=value, to=Value(Tile((), kind)))).to
-
-    def size(
-        self, most: int, before: Sequence[Polynomial], conditions: Sequence[Polynomial], kind: Scalar
-    ) -> int | Value:
-        """Build the size of a dimension: the least limit, or none if a condition does not hold."""
-        found: Value | None = None
-        for limit in before:
-            if range_of(limit, self.known).lo < most:
-                value = self.scalar(limit, kind)
-                found = value if found is None else self.add(MinI(lhs=found, rhs=value, signedness=SIGNED)).result
-        zero = self.number(0, kind)
-        if found is not None:
-            found = self.add(MaxI(lhs=found, rhs=zero, signedness=SIGNED)).result
-        for condition in conditions:
-            if range_of(condition, self.known).lo < 1:
-                positive = ComparisonPredicate.GREATER_THAN
-                value = self.scalar(condition, kind)
-                holds = self.add(CmpI(comparison_predicate=positive, lhs=value, rhs=zero, signedness=SIGNED)).result
-                found = self.number(most, kind) if found is None else found
-                found = self.add(Select(cond=holds, val_if_true=found, val_if_false=zero)).result
-        return most if found is None else found

@@ -6,18 +6,23 @@ grid. A variant of a kernel holds for all launches whose integers have the same 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.affine import Forms
 from ..analysis.dataflow import solve
 from ..analysis.ranges import Range, Ranges
 from ..ir import Op, Value, clone, walk
 from ..ops import GetNumTileBlocks, GetTileBlockId, LoadPtrTko, Module, PrintTko, StorePtrTko
+from ..passes.inductions import carry_distances
+from ..passes.pieces import Chooser
 from ..passes.views import views_of_pointers
 
 if TYPE_CHECKING:
     from .launches import Call
 
+MOST_CHOICES = 2
+"""How many times what follows a tile is built twice."""
 Sizes = tuple[int, ...]
 """The number of bits of each integer argument and of each dimension of the grid; -1 for what is not known."""
 
@@ -39,16 +44,28 @@ def with_views(module: Module, name: str, sizes: Sizes) -> Module | None:
         return None
     made: Module = clone(module)
     entry = made.entry(name)
-    known = LaunchRanges(entry.body.args, sizes)
-    solve(entry, known)
-    return made if views_of_pointers(entry, known) else None
+
+    def ranges_of(assumed: Mapping[Value, Range]) -> Ranges:
+        known = LaunchRanges(entry.body.args, sizes, assumed)
+        solve(entry, known)
+        return known
+
+    changes = carry_distances(entry, Forms(ranges_of({})))
+    chooser = Chooser(entry, ranges_of)
+    for _ in range(MOST_CHOICES):
+        if not chooser.choose():
+            break
+        changes += 1
+    changes += views_of_pointers(entry, ranges_of({}))
+    return made if changes else None
 
 
 class LaunchRanges(Ranges):
     """The ranges of a kernel's values in launches of some sizes."""
 
-    def __init__(self, params: Sequence[Value], sizes: Sizes) -> None:
+    def __init__(self, params: Sequence[Value], sizes: Sizes, assumed: Mapping[Value, Range]) -> None:
         super().__init__(trust=False)
+        self.assumed = assumed
         bounds = [None if bits < 0 else Range(1 << bits >> 1, (1 << bits) - 1) for bits in sizes]
         self.params = {v: bound for v, bound in zip(params, bounds) if bound is not None and self.tracks(v)}
         self.grid = [bound or Range(1, 1) for bound in bounds[-3:]]
@@ -62,4 +79,7 @@ class LaunchRanges(Ranges):
             return [Range(0, bound.hi - 1) for bound in self.grid]
         if isinstance(o, GetNumTileBlocks):
             return self.grid
-        return super().transfer(o)
+        found = super().transfer(o)
+        if self.assumed.keys().isdisjoint(o.results):
+            return found
+        return [self.assumed.get(value, fact) for value, fact in zip(o.results, found)]

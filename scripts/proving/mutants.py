@@ -61,8 +61,9 @@ def _operand(module: Module, o: Op, rng: random.Random) -> str:
 
 
 def _before(module: Module, o: Op) -> Iterator[Value]:
-    yield from module.entries[0].body.args
-    for parent in walk(module):
+    entry = next(entry for entry in module.entries if any(inner is o for inner in walk(entry)))
+    yield from entry.body.args
+    for parent in walk(entry):
         for block in parent.blocks:
             if any(inner is o for inner in block.ops):
                 yield from block.args

@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,9 @@ def try_change(module: tilery.Module, contract: Contract | None, changed: tilery
     return facts
 
 
-def run(todo: list[str], log: Path, jobs: int, seconds: float) -> None:
+def run(
+    todo: list[str], log: Path, jobs: int, seconds: float, task: Callable[[str], dict[str, Any]] = try_module
+) -> None:
     """Run what the log does not have yet, until the time is over."""
     done = {each["task"] for each in read_lines(log)}
     left = [t for t in todo if t not in done]
@@ -108,7 +111,7 @@ def run(todo: list[str], log: Path, jobs: int, seconds: float) -> None:
         for start in range(0, len(left), 4 * jobs):
             if time.monotonic() > end:
                 break
-            for facts in pool.map(try_module, left[start : start + 4 * jobs]):
+            for facts in pool.map(task, left[start : start + 4 * jobs]):
                 file.write(json.dumps(facts) + "\n")
             file.flush()
             if sys.stderr.isatty():
@@ -138,6 +141,8 @@ def totals(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> str:
+    from proving import planted  # it uses this module
+
     lines = ["# Every pass, proven", ""]
     lines.append(
         checkout.fill(
@@ -151,7 +156,7 @@ def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> st
     for title, found in groups.items():
         none = [f"None of {planned[title]:,} modules was tried with this state of the prover."]
         lines += ["", f"## {title}", "", *(section(found, planned[title]) if found else none)]
-    return "\n".join([*lines, "", *NOT_MEASURED, ""])
+    return "\n".join([*lines, *planted.section(), "", *NOT_MEASURED, ""])
 
 
 NOT_MEASURED = [

@@ -45,7 +45,10 @@ IGNORED = [
 
 @dataclass(slots=True)
 class Attempt:
-    """What one attempt showed: `proven`, `refused`, `counterexample`, `timeout`, or `reads`."""
+    """What one attempt showed: `proven`, `refused`, `counterexample`, `timeout`, or `reads`.
+
+    `unlike` is refused as well, because the kernels have different loops or effects.
+    """
 
     kind: str
     reason: str = ""
@@ -75,24 +78,30 @@ def bits(
     if modules is not None and (other := _different_globals(used, *modules)):
         return _verdict(Attempt("refused", f"the contents of @{other} differ"), given)
     queries, last, tried = 0, Attempt("refused"), []
-    # A load of A that nothing needs may cover one of B, or may be gone in B together with the loop around it.
-    for reads in (True, False) if _has_dead_loads(a) else (True,):
+    # A load of A that nothing needs may cover one of B, or may be gone in B together with the loop around it. Branches
+    # that only Z3 can decide are looked at if one kernel has loops or effects that the other one does not have.
+    reads = [True, False] if _has_dead_loads(a) else [True]
+    for mode in [(each, False) for each in reads] + [(each, True) for each in reads]:
+        if mode[1] and last.kind != "unlike":
+            break
         for make in (Integers, lambda f: Bits(f, True), lambda f: Bits(f, False)):
             claims = candidates(a)
             while True:
                 functions = Functions()
                 algebra: Algebra = make(functions)
                 prover = Prover(functions, algebra, timeout)
-                proven, last = _attempt(a, b, given, prover, reads, claims)
+                proven, last = _attempt(a, b, given, prover, mode, claims)
                 queries += prover.queries
                 if proven == claims:
                     break
                 claims = proven
             tried.append(f"{algebra.name}: {last.kind}")
-            if last.kind in ("proven", "refused") or (last.kind in ("counterexample", "reads") and algebra.exact):
+            done = last.kind in ("proven", "refused", "unlike")
+            if done or (last.kind in ("counterexample", "reads") and algebra.exact):
                 break
         if last.kind == "proven":
             break
+    last = Attempt("refused", last.reason) if last.kind == "unlike" else last
     verdict = _verdict(last, given)
     if verdict.is_equal:
         verdict.assumed += sorted(prover.assumed)
@@ -133,17 +142,18 @@ def _has_dead_loads(entry: Entry) -> bool:
 
 
 def _attempt(
-    a: Entry, b: Entry, given: Given, prover: Prover, reads: bool, claims: Candidates
+    a: Entry, b: Entry, given: Given, prover: Prover, mode: tuple[bool, bool], claims: Candidates
 ) -> tuple[Candidates, Attempt]:
     """Try to prove B from claims about A; return the claims that hold. If they are fewer, nothing is shown."""
     try:
-        left = Side(prover, a, reads=reads, claims=claims)
+        reads, prune = mode
+        left = Side(prover, a, reads=reads, claims=claims, prune=prune)
         prover.given = _facts(left, given)
         prover.given += left.controls  # a kernel that branches on an undefined value has no meaning
         proven = weaken(left, claims)
         if proven != claims:
             return proven, Attempt("refused")
-        right = Side(prover, b, left)
+        right = Side(prover, b, left, prune=prune)
         for each in right.controls:
             _require(prover, each, "a branch on a defined value")
         _compare_promises(prover, left, right)
@@ -193,14 +203,14 @@ def _compare_promises(prover: Prover, left: Side, right: Side) -> None:
 
 def _compare_loops(prover: Prover, left: Side, right: Side) -> None:
     if len(left.loops) != len(right.loops):
-        raise Failed(Attempt("refused", "the kernels have different numbers of loops"))
+        raise Failed(Attempt("unlike", "the kernels have different numbers of loops"))
     for x, y in zip(left.loops, right.loops):
         _compare_loop(prover, left, x, y)
 
 
 def _compare_loop(prover: Prover, left: Side, x: LoopRecord, y: LoopRecord) -> None:
     if x.facts != y.facts or not same_loops(x.loops, y.loops) or len(x.exits) != len(y.exits):
-        raise Failed(Attempt("refused", "the loops have different forms"))
+        raise Failed(Attempt("unlike", "the loops have different forms"))
     around, inside = left.within(x.loops), left.within((*x.loops, x.iteration))
     for p, q in zip(x.bounds, y.bounds):
         _require(prover, z3.Implies(x.path, refines(p, q)), "the bounds of a loop", *around)
@@ -216,7 +226,7 @@ def _compare_loop(prover: Prover, left: Side, x: LoopRecord, y: LoopRecord) -> N
 def _compare_values(prover: Prover, old: Carried, new: Carried, what: str, path: Any, *given: Any) -> None:
     """Compare the values that the second kernel needs; the first may need more."""
     if any(number not in old or old[number][0] is not t for number, (t, _) in new.items()):
-        raise Failed(Attempt("refused", "the loops carry different values"))
+        raise Failed(Attempt("unlike", "the loops carry different values"))
     for number, (t, g) in new.items():
         f = old[number][1]
         idx, known = prover.element(t.shape)
@@ -228,7 +238,7 @@ def _compare_values(prover: Prover, old: Carried, new: Carried, what: str, path:
 
 def _compare_effects(prover: Prover, left: Side, right: Side) -> None:
     if len(left.effects) != len(right.effects):
-        raise Failed(Attempt("refused", "the kernels have different numbers of stores"))
+        raise Failed(Attempt("unlike", "the kernels have different numbers of stores"))
     later = left.later_reads or right.later_reads  # states of memory are named by the order of effects
     rest = list(right.effects)
     for x in left.effects:
@@ -252,7 +262,7 @@ def _partner(prover: Prover, x: Effect, rest: list[Effect], inside: list[Any]) -
             continue
         if all(prover.ask(z3.Not(z3.And(y.path, w.path)))[0] == YES for w in rest[:n]):
             return y
-    raise Failed(Attempt("refused", "effects are in another order, or under other conditions"))
+    raise Failed(Attempt("unlike", "effects are in another order, or under other conditions"))
 
 
 def _compare_stores(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> None:

@@ -108,8 +108,9 @@ class Side:
         first: Side | None = None,
         reads: bool = True,
         claims: Mapping[Value, Invariant] | None = None,
+        prune: bool = False,
     ) -> None:
-        self.prover, self.entry, self.partner = prover, entry, first
+        self.prover, self.entry, self.partner, self.prune = prover, entry, first, prune
         self.claims = claims or {}
         """Invariants of symbols, which somebody has to prove."""
         self.z: Algebra = prover.algebra
@@ -318,8 +319,9 @@ class Side:
         if defined is not True:
             self.controls.append(z3.Implies(z3.And(path, *self.within(loops)), defined))
         yes = z3.simplify(c == 1)
-        if z3.is_true(yes) or z3.is_false(yes):
-            return self._taken(o, o.thenRegion if z3.is_true(yes) else o.elseRegion, path, loops)
+        known = self._decided(yes, defined, path, loops)
+        if known is not None:
+            return self._taken(o, o.thenRegion if known else o.elseRegion, path, loops)
         branches = [(o.thenRegion, z3.And(path, yes)), (o.elseRegion, z3.And(path, z3.Not(yes)))]
         after = []
         for region, here in branches:
@@ -331,6 +333,15 @@ class Side:
         if all(left is here for left, (_, here) in zip(after, branches)):
             return path  # no branch leaves
         return z3.Or(*after)
+
+    def _decided(self, condition: Any, defined: Any, path: Any, loops: Index) -> bool | None:
+        """Tell which way a branch goes: a constant says so, or Z3 if both kernels cannot be compared without."""
+        for way, goal in ((True, condition), (False, z3.Not(condition))):
+            if z3.is_true(z3.simplify(goal)):
+                return way
+            if self.prune and self.prover.ask(z3.Implies(as_bool(defined), goal), path, *self.within(loops))[0] == YES:
+                return way
+        return None
 
     def _taken(self, o: ops.If, region: Block | None, path: Any, loops: Index) -> Any:
         """Add the branch that is always taken."""
@@ -356,6 +367,9 @@ class Side:
     def loop(self, o: ops.For | ops.Loop, path: Any, loops: Index) -> None:
         """A loop is a function of the iteration: two loops are the same by induction over iterations."""
         n, z, counted = len(self.loops), self.z, isinstance(o, ops.For)
+        if isinstance(o, ops.For) and self.prune and self._never_runs(o, path, loops):
+            self.env.update((v, self.fn(first)) for v, first in zip(o.resultValues, o.initValues))
+            return
         record = self._record(o, path, loops)
         self.loops.append(record)
         if isinstance(o, ops.For):
@@ -385,6 +399,11 @@ class Side:
             assert isinstance(v.type, Tile)
             # The result of a `for` is what it carries at this place; that of a `loop` is what its exits have there.
             self.env[v] = self.symbol(self.named(record.names, v, f"loop{n}.{number}"), v.type, loops)
+
+    def _never_runs(self, o: ops.For, path: Any, loops: Index) -> bool:
+        (low, known), (high, defined) = (self.at(v, ()) for v in (o.lowerBound, o.upperBound))
+        empty = z3.Not(self.z.less(low, high, bool(o.unsignedCmp), width(o.lowerBound.type)))
+        return self._decided(empty, both(known, defined), path, loops) is True
 
     def _record(self, o: ops.For | ops.Loop, path: Any, loops: Index) -> LoopRecord:
         """Number the values that a loop carries as the other kernel does.

@@ -73,11 +73,11 @@ def page(first: list[dict[str, Any]], now: list[dict[str, Any]]) -> str:
     lines.append(
         checkout.fill(
             "`python scripts/proving/attack_campaign.py --report` wrote this page. Each pair of "
-            "`scripts/proving/attack.py` is a program and another one that computes the same or, subtly, something else. "
-            "They were written and committed before the prover saw them. The first look is the verdict at that time; the "
-            "present one came after what the first look showed was fixed. Programs are compared over the real numbers at "
-            "one ragged shape, and those of integers bit for bit for all inputs; Z3 proves only, so that it says undecided "
-            "of unequal ones."
+            "`scripts/proving/attack.py` is a program and another one that computes the same or, subtly, something "
+            "else. They were written and committed before the prover saw them. The first look is the verdict at that "
+            "time; the present one came after what the first look showed was fixed. Programs are compared over the "
+            "real numbers at one ragged shape, and those of integers bit for bit for all inputs; Z3 proves only, so "
+            "that it says undecided of unequal ones."
         )
     )
     kinds = ["right", "undecided", "wrongly equal", "wrongly different", "error"]

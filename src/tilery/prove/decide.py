@@ -13,10 +13,11 @@ from .programs import REAL, Case, Program, make_case
 from .residues import COIN_SAMPLES, SAMPLES, Sampled, compare, degree_of
 from .running.runner import Runner
 from .screening import Screened, describe, screen
-from .separating import Separation, separate
+from .separating import Separation, separate, separate_rarely
 from .verdict import DIFFERENT, EQUAL, UNDECIDED, Verdict, Witness
 
 ROUNDING = "rounding"
+TIES = "equal numbers where they are compared, but for a few sets of inputs"
 IGNORED = [ROUNDING, "overflow and underflow", "other shapes", "other integers than those given"]
 
 
@@ -70,7 +71,12 @@ def _decide(case: Case, runner: Runner, samples: int, seed: int, sanitize: bool)
         return early
     sampled = compare(case, runner, samples, seed)
     if sampled.answer == "equal" and not checked["b"].faults:
+        compares = "choices" in sampled.used
+        if compares and (apart := separate_rarely(case, runner, seed + 20)).witness is not None:
+            return _told_apart(case, sampled, apart, checked["b"])
         verdict = _equal(case, runner, sampled)
+        if compares:
+            verdict.ignored.append(TIES)
         if not sanitize:
             verdict.ignored.append("races, bounds and undefined values")
         for side in "ab":
@@ -78,6 +84,9 @@ def _decide(case: Case, runner: Runner, samples: int, seed: int, sanitize: bool)
                 verdict.notes.append(f"the sanitizer did not check {side.upper()}: {checked[side].skipped}")
         return verdict
     separation = separate(case, runner, seed + 10)
+    if separation.witness is None and sampled.answer == "different":
+        rare = separate_rarely(case, runner, seed + 20)
+        separation = separation if rare.witness is None else rare
     return _told_apart(case, sampled, separation, checked["b"])
 
 
@@ -130,6 +139,8 @@ def _chance(case: Case, runner: Runner, sampled: Sampled) -> str:
         if coins:
             kinds = {"roots": "square roots", "choices": "comparisons"}
             parts.append(f"2^-{COIN_SAMPLES} from {' and '.join(sorted(kinds[c] for c in coins))}")
+        if "choices" in coins:
+            parts.append(f"(1 - 2^-k)^{COIN_SAMPLES} where k comparisons decide together")
         parts.append(f"2^-{28 * min(sampled.samples, 2)} times the degree from residues")
         text = "about " + ", and ".join(parts)
         return text + (", under a conjecture about exponentials modulo primes" if "exp" in sampled.used else "")
@@ -144,7 +155,9 @@ def _told_apart(case: Case, sampled: Sampled, separation: Separation, b: Screene
         verdict = Verdict(
             DIFFERENT,
             f"Over the real numbers, for this launch, {names([witness.output])} differs on the inputs of the witness.",
-            sampled.reason if sampled.answer == "different" else f"{witness.output} differs",
+            sampled.reason
+            if sampled.answer == "different"
+            else f"{witness.output} differs, though not at random points",
             witness,
             "enclosures" if case.buffers[witness.output].is_float else "integers",
         )

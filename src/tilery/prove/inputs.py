@@ -7,6 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..engines.common.tiles import Array
+from ..floats.arithmetic import value as number
+from ..ir import walk
+from ..ops import Constant
 from ..types import F64
 from .programs import REAL, Case
 from .running.runner import rounded_to
@@ -20,6 +23,9 @@ KINDS: dict[str, Draw] = {
     "small": lambda rng, shape: rng.standard_normal(shape) / 16,
 }
 """Kinds of inputs that are tried to tell programs apart."""
+
+RARE = {name: KINDS[name] for name in ("positive", "negative", "normal")}
+"""Kinds on which programs that compare numbers are run although residues are equal."""
 
 HARD: dict[str, Draw] = {
     "x 200": lambda rng, shape: rng.standard_normal(shape) * 200,
@@ -38,6 +44,28 @@ ADVERSE: dict[str, Draw] = {
     "scales": lambda rng, shape: rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape),
 }
 """Kinds of inputs on which rounding errors are measured."""
+
+
+MOST_CONSTANTS = 64
+
+
+def ties(case: Case) -> dict[str, Draw]:
+    """Return kinds of inputs with many equal numbers: zeros, few numbers, and the constants that kernels have."""
+    constants = {0.0, 1.0, -1.0}
+    modules = {id(stage.module): stage.module for _, program in case.sides() for stage in program.stages}
+    for module in modules.values():
+        for o in walk(module):
+            if isinstance(o, Constant) and o.value.element.is_float and o.value.splat is not None:
+                value = number(o.value.element, o.value.splat)
+                if value is not None and len(constants) < MOST_CONSTANTS:
+                    constants.add(float(value))
+    among = np.array(sorted(constants))
+    return {
+        "few": lambda rng, shape: rng.integers(-1, 2, shape).astype(np.float64),
+        "constants": lambda rng, shape: rng.choice(among, shape),
+        "zeros": lambda rng, shape: np.zeros(shape),
+        "the same": lambda rng, shape: np.full(shape, rng.standard_normal()),
+    }
 
 
 def _ramp(shape: tuple[int, ...]) -> Array:

@@ -14,7 +14,7 @@ from tilery import Builder, TileError
 from tilery.builder import f16, f32, i32, ptr
 from tilery.prove import Program, Stage, over, reals
 
-from .cases import C, R, compared, program
+from .cases import Body, C, R, compared, program
 
 FAMILIES = {family.name: family for family in library.families()}
 
@@ -351,3 +351,49 @@ def test_a_grid_that_cannot_be_launched_is_an_error(grid: Any) -> None:
     b = Program([Stage(a.stages[0].module, grid, a.stages[0].args)])
     with pytest.raises(TileError, match=r"prove: a launch of @k: .*grid"):
         reals(a, b, {"x": (R, C)}, {"y": (R, C)})
+
+
+def _step(keep: str) -> Body:
+    def body(b: Builder, x: Any) -> Any:
+        one = b.full((1, C), 1.0, f32)
+        match keep:
+            case "above":
+                return b.select(x > 0.0, one, 0.0)
+            case "at least":
+                return b.select(x >= 0.0, one, 0.0)
+            case "at least a half":
+                return b.select(x >= 0.5, one, 0.0)
+            case "above a half":
+                return b.select(x > 0.5, one, 0.0)
+        return b.select(x <= 0.0, b.zeros((1, C), f32), one)
+
+    return body
+
+
+def test_steps_that_differ_at_one_number() -> None:
+    """No random point is there."""
+    assert compared(_step("above"), _step("not at most")).is_equal
+    for a, b in (("above", "at least"), ("above a half", "at least a half")):
+        found = compared(_step(a), _step(b))
+        assert found.answer == "different"
+        assert found.witness is not None and found.witness.own is not None
+        assert found.witness.own[0] != found.witness.own[1]
+    assert any("equal numbers" in each for each in compared(_step("above"), _step("not at most")).ignored)
+
+
+def test_branches_that_many_comparisons_decide() -> None:
+    def all_positive(b: Builder, x: Any) -> Any:
+        signs = b.select(x > 0.0, b.full((1, C), 1, "i32"), 0)
+        return b.select(b.eq(b.min(signs, dim=1, keep=True), 1), b.full((1, 1), 1.0, f32), 0.0)
+
+    found = compared(all_positive, lambda b, x: b.zeros((1, 1), f32))
+    assert found.answer == "different"
+    assert "k comparisons decide together" in compared(all_positive, all_positive).chance
+
+
+def test_ties_are_no_difference_where_values_meet() -> None:
+    def ramp(b: Builder, x: Any) -> Any:
+        return b.select(x > 0.0, x, 0.0)
+
+    assert compared(ramp, lambda b, x: b.select(x >= 0.0, x, 0.0)).is_equal
+    assert compared(ramp, lambda b, x: b.maximum(x, 0.0)).answer != "different"

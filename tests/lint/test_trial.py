@@ -156,3 +156,32 @@ def test_findings_are_the_same_each_time() -> None:
         [(f.rule, f.message, f.notes, [text for _, text in f.related]) for f in lint(module)] for _ in range(2)
     )
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("padding", "name", "is_found"),
+    [("zero", "maxf", True), ("neg_inf", "maxf", False), ("zero", "addf", False), ("neg_inf", "addf", True)],
+)
+def test_padding_that_changes_a_result(padding: str, name: str, is_found: bool) -> None:
+    view = f"partition_view<tile=(8), padding_value = {padding}, tensor_view<?xf32, strides=[1]>>"
+    arguments = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>"
+    identity = "0.0" if name == "addf" else "0xFF800000"
+    reported = found(f"""
+        entry @k({arguments}) {{
+          %x, %y, %z = get_tile_block_id : tile<i32>
+          %m = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+          %v = make_partition_view %m : {view}
+          %w, %t = load_view_tko weak %v[%x] : {view}, tile<i32> -> tile<8xf32>, token
+          %two = constant <f32: 2.0> : tile<8xf32>
+          %d = mulf %w, %two : tile<8xf32>
+          %s = reduce %d dim=0 identities=[{identity} : f32] : tile<8xf32> -> tile<f32> (
+            %a: tile<f32>, %b: tile<f32>) {{
+            %c = {name} %a, %b : tile<f32>
+            yield %c : tile<f32>
+          }}
+          %to = offset %q, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+          %u = store_ptr_tko weak %to, %s : tile<ptr<f32>>, tile<f32> -> token
+          return
+        }}
+    """)
+    assert reported == ({"padding"} if is_found else set())

@@ -22,7 +22,7 @@ def fold(o: Any, batch: Batch, operands: tuple[Array, ...], direct: bool = False
     if not direct:
         combine.calls = None
     values = [np.moveaxis(a, o.dim + 1, 1) for a in operands]
-    total = [a[:, 0] for a in values]
+    total = [a[:, :1] for a in values]  # bodies are called on arrays with a dimension beside the lanes
     for k in range(1, values[0].shape[1]):
-        total = combine(total, [a[:, k] for a in values])
-    return total
+        total = combine(total, [a[:, k : k + 1] for a in values])
+    return [a.squeeze(1) for a in total]

@@ -64,32 +64,36 @@ class Uninit(Check):
 
     def result(self, step: Step, result: Any) -> None:
         """Compute the shadows of an operation's results, and report what must not be undefined."""
-        o, batch, instruction, access = step.op, step.batch, step.instruction, step.access
+        instruction = step.instruction
         assert instruction is not None
-        if not self._any and access is None and not isinstance(o, Alloca):
+        if not self._any and step.access is None and not isinstance(step.op, Alloca):
             return
-        env = batch.env
+        env = step.batch.env
         whole = {name: _shadow(env, slot) for name, slot in zip(step.args, instruction.args)}
-        shadows = {name: _bytes(shadow) for name, shadow in whole.items()}
-        found = present(whole)
-        made: Any = None
-        if access is not None:
-            made = self._access(o, access, whole)
-        elif isinstance(o, Alloca):
-            self._allocate(o, result, alloca_bytes(o))
-        elif found and isinstance(o, PrintTko):
-            for value in found:
-                self._report(o, "a value that nobody defined is printed", batch.blocks, value)
-        elif found and isinstance(o, Assert):
-            self._report(o, "an assertion depends on a value that nobody defined", batch.blocks, found[0])
-        elif found:
-            made = with_origins(spread(o, step, shadows), o, step.args, whole)
+        made = self.shadows_of(step, result, whole)
         if made is None and not self._any:
             return
         self._any = True
         _assign(env, instruction.outs, made if isinstance(made, tuple) else (made,))
         for slot in instruction.frees:
             env.pop(~slot, None)
+
+    def shadows_of(self, step: Step, result: Any, shadows: dict[str, Any]) -> Any:
+        """Return the shadows of an operation's results, from those of its operands with their origins."""
+        o, blocks, found = step.op, step.batch.blocks, present(shadows)
+        if step.access is not None:
+            return self._access(o, step.access, shadows)
+        if isinstance(o, Alloca):
+            self._allocate(o, result, alloca_bytes(o))
+        elif found and isinstance(o, PrintTko):
+            for value in found:
+                self._report(o, "a value that nobody defined is printed", blocks, value)
+        elif found and isinstance(o, Assert):
+            self._report(o, "an assertion depends on a value that nobody defined", blocks, found[0])
+        elif found:
+            plain = {name: _bytes(shadow) for name, shadow in shadows.items()}
+            return with_origins(spread(o, step, plain), o, step.args, shadows)
+        return None
 
     def _allocate(self, o: Alloca, addresses: Array, size: int) -> None:
         """Make the memory of tile blocks undefined; what is new lies together."""
@@ -190,7 +194,7 @@ class Uninit(Check):
         """Tell quickly whether no element of an access can be undefined if its operands and memory are defined."""
         if access.kind is not Kind.READ:
             return True
-        padded = _padding_of(o)
+        padded = padding_of(o)
         return padded is not None or (access.place.span is not None and access.place.span.whole)
 
     def _pend(self, o: Op, access: Access, chosen: Array, stored: Array) -> Array:
@@ -231,7 +235,7 @@ class Uninit(Check):
         self, o: LoadPtrTko | LoadViewTko, access: Access, shadows: dict[str, Any], chosen: Array, memory: Shadow
     ) -> Shadow:
         """The shadow of a loaded tile: that of memory, and of what takes the place of elements that are left out."""
-        if _padding_of(o) is None:
+        if padding_of(o) is None:
             padding: Any = np.uint32(self._origins.add(Origin(_unpadded(o), o)) << 8 | 0xFF)
         else:
             padding = shadows.get("paddingValue")
@@ -247,7 +251,7 @@ class Uninit(Check):
         return out
 
 
-def _padding_of(o: LoadPtrTko | LoadViewTko) -> object:
+def padding_of(o: LoadPtrTko | LoadViewTko) -> object:
     """The value of elements that a load leaves out, if it has one."""
     if isinstance(o, LoadPtrTko):
         return o.paddingValue

@@ -51,11 +51,13 @@ MORE = (
     Profile("counts", 2, (4,), (0,), (0,), layout="turned", counts=True),
     Profile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True),
     Profile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
-    Profile("tiny", 2, (1,), (0,), (1,), "zero", tiny=True),
-    Profile("tiny and ragged", 2, (3,), (0,), (1,), tiny=True),
+    Profile("short", 3, (1,), (0,), (1, 0), "one", "positive"),
+    Profile("short and negative", 2, (1,), (FAR, 512), (0, 2), "position", "negative"),
+    Profile("tiny", 2, (1,), (0,), (1,), "zero", "negative", tiny=True),
+    Profile("tiny and ragged", 2, (3,), (0,), (1,), "position", "positive", tiny=True),
 )
 """Launches of kernels in which something was found, or of which a part was not executed."""
-SIZES, STRIDES, SMALL = (1, 2, 3, 4, 4, 5, 8, 16), (1, 0, 0, FAR, 512), (0, 1, 1, 2, 3, 5, 7, 16, 31, -1)
+SIZES, STRIDES, SMALL = (1, 1, 2, 3, 4, 4, 5, 8, 16), (1, 0, 0, FAR, 512), (0, 1, 1, 2, 3, 5, 7, 16, 31, -1)
 
 
 def drawn(seed: int) -> Profile:

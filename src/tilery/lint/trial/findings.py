@@ -19,6 +19,7 @@ BY_CHECK = {
     "promise": "false-promise",
     "uninit": "alloca-unwritten",
     "undefined": "undefined",
+    "padding": "padding-takes-part",
 }
 """The rule for a fault that a check of the sanitizer finds."""
 UNDEFINED: dict[type[Op], str] = {
@@ -67,7 +68,7 @@ class TrialRules:
 def _finding(found: Found) -> Finding:
     report = found.report
     name = BY_CHECK[report.check]
-    if found.hole is not None:
+    if report.check == "uninit" and found.hole is not None:
         name = "unpadded-load" if found.always else "unpadded-edge"
     elif report.check == "undefined":
         name = UNDEFINED.get(type(report.op), name)

@@ -16,19 +16,34 @@ from ...engines.reference.batch import Batch
 from ...engines.reference.launch import ReferenceKernel, ReferenceLoaded
 from ...engines.reference.machine import Machine
 from ...ir import Op
-from ...ops import AtomicCASTko, AtomicRMWTko, Loop, Module, PrintTko
+from ...ops import (
+    AtomicCASTko,
+    AtomicRMWTko,
+    LoadPtrTko,
+    LoadViewTko,
+    Loop,
+    MmaF,
+    MmaI,
+    Module,
+    PrintTko,
+    Reduce,
+)
 from ...sanitize.checks import Check
 from ...sanitize.reports import Report
 from ...sanitize.sanitizer import Sanitizer
 from ...sanitize.schedule import ScheduledMachine
+from ...sanitize.uninit import padding_of
 from ...types import Tile
 from ..facts import Facts
 from .arguments import Profile, choose
 from .checks import Did, TrialBounds, TrialOutside, Watch
 from .content import Content
+from .padding import Padding
 from .signature import Signature
 
-CHECKS = "alignment,uninit,promise,undefined,race"
+LEAST, CHECKS = "alignment", "alignment,uninit,promise,undefined,race"
+MEASURE, PADDING = "measure", "padding"
+"""Launches with other checks than those of the sanitizer."""
 STEPS = 2000
 """Operations of a launch, on batches of tile blocks."""
 WORK = 1 << 22
@@ -131,6 +146,9 @@ class Trials:
         self._module, self._facts, self._signature = module, facts, signature
         self._costs: dict[Op, int] = {}
         self._budget = budget
+        loads = facts.of(LoadPtrTko, LoadViewTko)
+        self._padded = {o for o in loads if padding_of(o) is not None}
+        self._combines = any(True for _ in facts.of(Reduce, MmaF, MmaI))
         self._names = facts.entry.param_names or ()
         self.kernel = ReferenceKernel(ReferenceLoaded(module), facts.entry)
         self._used = self._dimensions()
@@ -180,12 +198,14 @@ class Trials:
         }
         args: list[Any] = [contents[v].start if v in contents else numbers[v] for v in self._facts.entry.body.args]
         # Once without other checks: the shadows of the second launch are as large as what it accesses.
-        first = self._run(profile, grid, args, contents, None, "alignment")
+        first = self._run(profile, grid, args, contents, None, MEASURE)
         if first is None:
             return None
-        for content in contents.values():
-            content.reset()
-        return self._run(profile, grid, args, contents, schedule, CHECKS)
+        found = self._run(profile, grid, args, contents, schedule, CHECKS)
+        if found is not None and not self._padded.isdisjoint(first.did.holes) and self._combines:
+            padding = self._run(profile, grid, args, contents, schedule, PADDING)
+            found.reports += padding.reports if padding is not None else []
+        return found
 
     def _run(
         self,
@@ -196,18 +216,20 @@ class Trials:
         schedule: int | None,
         checks: str,
     ) -> Trial | None:
-        did = Did()
-        known = tuple(contents.values())
-        measuring = checks != CHECKS
+        did, known = Did(), tuple(contents.values())
+        for content in known:
+            content.reset()
         watch: list[type[Check]] = [type("Bounds", (TrialBounds,), {"contents": known})]
         watch.append(type("Watch", (Watch,), {"contents": known, "did": did}))
-        if not measuring:
+        if checks == CHECKS:
             watch.append(TrialOutside)
-        found = _Sanitizer(checks, more=watch, schedule=schedule)
+        elif checks == PADDING:
+            watch.append(Padding)
+        found = _Sanitizer(CHECKS if checks == CHECKS else LEAST, more=watch, schedule=schedule)
         found.did, found.contents = did, known
         found.costs, found.budget = self._costs, self._budget
         buffers = [
-            Extent(self._label(value), c.start, (c.end if measuring else c.high) - c.start)
+            Extent(self._label(value), c.start, (c.end if checks == MEASURE else c.high) - c.start)
             for value, c in contents.items()
         ]
         kernel = ReferenceKernel(ReferenceLoaded(self._module), self._facts.entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ...diag import TileError
@@ -11,6 +12,7 @@ from ...sanitize.reports import Report
 from ..facts import Facts
 from .arguments import BASE, MORE, Profile, drawn
 from .launch import Budget, Trial, Trials
+from .padding import Padding
 from .signature import read_signature
 
 MOST_OPS = 4_000
@@ -89,7 +91,14 @@ def run_trials(module: Module, facts: Facts, budget: Budget | None = None) -> li
         candidates = _candidates(done)
     if budget.is_spent:
         return []
-    return [Found(c.report, c.hole, _is_always(c, done), c.launches) for c in candidates if c.launches >= ENOUGH]
+    times = Counter[Key]()
+    for c in candidates:
+        times[c.report.check, c.report.rule, c.ops] += c.launches  # padding has a candidate for each sign of numbers
+    return [
+        Found(c.report, c.hole, _is_always(c, done), c.launches)
+        for c in candidates
+        if times[c.report.check, c.report.rule, c.ops] >= ENOUGH
+    ]
 
 
 def _is_covered(facts: Facts, done: list[list[Trial]]) -> bool:
@@ -103,7 +112,7 @@ def _candidates(done: list[list[Trial]]) -> list[_Candidate]:
         here = set[Key]()
         for trial in some:
             for report in trial.reports:
-                key, ops, hole = _key(report)
+                key, ops, hole = _key(report, trial)
                 if not report.hint and (hole is None or _is_cut(trial, hole, report.op)):
                     candidate = found.setdefault(key, _Candidate(report, ops, hole))
                     candidate.happened.append(_effort(trial, ops))
@@ -113,7 +122,7 @@ def _candidates(done: list[list[Trial]]) -> list[_Candidate]:
     return [c for key, c in found.items() if _holds(key, c, done)]
 
 
-def _key(report: Report) -> tuple[Key, tuple[Op, ...], Op | None]:
+def _key(report: Report, trial: Trial) -> tuple[Key, tuple[Op, ...], Op | None]:
     """What is the same for the same fault in another launch, the operations that take part, and a load with holes."""
     ops = tuple(place.op for place in report.places)
     if report.check == "race":
@@ -124,6 +133,8 @@ def _key(report: Report) -> tuple[Key, tuple[Op, ...], Op | None]:
         origin = next((o for o in ops[1:] if isinstance(o, (LoadPtrTko, LoadViewTko))), None)
         hole = None if is_memory else origin
         return (report.check, report.rule, report.op, origin), (report.op,), hole
+    if report.check == Padding.name:  # whether it is neutral depends on the numbers
+        return (report.check, report.op, trial.profile.floats), (report.op,), ops[-1]
     return (report.check, report.rule, report.op), (report.op,), None
 
 
@@ -138,7 +149,9 @@ def _effort(trial: Trial, ops: tuple[Op, ...]) -> Effort:
 def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
     """Whether the fault happened in each launch that did as much as one in which it happened."""
     for some in done:
-        if any(_matches(key, candidate, report) for trial in some for report in trial.reports):
+        if key[0] == Padding.name and key[2] != some[0].profile.floats:
+            continue
+        if any(_matches(key, candidate, report, trial) for trial in some for report in trial.reports):
             continue
         for trial in some:
             if candidate.hole is not None:
@@ -154,13 +167,13 @@ def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
 def _is_cut(trial: Trial, load: Op, o: Op) -> bool:
     """Whether a tile block executed an operation and a load that left out a part of its tile."""
     cut, did = trial.did.holes.get(load, set()), trial.did
-    return bool(cut) and (not cut.isdisjoint(did.ranks[o]) if o in did.ranks else did.ran[o] > 0)
+    return bool(cut) and (not cut.isdisjoint(did.ranks[o]) if o in did.ranks else did.ran[o] > 0 or o.nested)
 
 
-def _matches(key: Key, candidate: _Candidate, report: Report) -> bool:
+def _matches(key: Key, candidate: _Candidate, report: Report, trial: Trial) -> bool:
     if report.check == "race" == candidate.report.check:
         return not set(candidate.ops).isdisjoint(place.op for place in report.places[:2])
-    return _key(report)[0] == key
+    return _key(report, trial)[0] == key
 
 
 def _is_always(candidate: _Candidate, done: list[list[Trial]]) -> bool:

@@ -23,12 +23,15 @@ import tarfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpu_parts.export import export, read_rows
 
 HERE = Path(__file__).parent
+MANY = 1 << 30
+"""More tile blocks than any rule asks for."""
 SILENCE = 40.0
 """Seconds without a line from the child after which it counts as hanging."""
 
@@ -44,10 +47,10 @@ def build(args: argparse.Namespace) -> int:
 # ---------------------------------------------------------------- compiling
 
 
-def compile_kernel(builder: Any, path: Path, target: str, full: bool) -> list[Any]:
+def compile_kernel(builder: Any, path: Path, target: str, full: bool, roles_only: bool) -> list[Any]:
     """Return the jobs of a kernel: functions that compile one variant each."""
     import tilery
-    from tilery.engines.gpu.variants import Variant, default_variant
+    from tilery.engines.gpu.variants import ONE_EACH, TWO_EACH, Variant, default_variant
     from tilery.engines.work import work_of
     from tilery.tuner.search import AS_IS
     from tilery.tuner.space import full_space, pruned_space
@@ -56,16 +59,21 @@ def compile_kernel(builder: Any, path: Path, target: str, full: bool) -> list[An
     entry = module.entries[0]
     work = work_of(entry)
     engines = ("triton", "tileiras")
-    kept = pruned_space(work, target, engines)
-    roles = {"gpu": default_variant(work), "triton": Variant("triton"), "as is": AS_IS}
-    every = dict.fromkeys([*roles.values(), *kept, *(full_space(work, target, engines) if full else ())])
+    kept = [] if roles_only else pruned_space(work, target, engines)
+    roles = {"triton": Variant("triton"), "as is": AS_IS}
+    # The default depends on how many tile blocks a row launches, and a kernel has several rows.
+    defaults = {most: default_variant(replace(work, blocks=most)) for most in (ONE_EACH, TWO_EACH, MANY)}
+    every = dict.fromkeys(
+        [*defaults.values(), *roles.values(), *kept, *(full_space(work, target, engines) if full else ())]
+    )
     jobs = []
     for number, variant in enumerate(every):
         facts = {
             "label": variant.label,
             "engine": variant.engine,
             "roles": [name for name, each in roles.items() if each == variant],
-            "kept": variant in kept or variant in roles.values(),
+            "default_up_to": [most for most, each in defaults.items() if each == variant],
+            "kept": variant in kept or variant in roles.values() or variant in defaults.values(),
         }
 
         def job(number: int = number, variant: Variant = variant, facts: dict[str, Any] = facts) -> dict[str, Any]:
@@ -80,7 +88,9 @@ def compile_kernel(builder: Any, path: Path, target: str, full: bool) -> list[An
     return jobs
 
 
-def compile_all(folder: Path, names: list[str], target: str, full: str, workers: int) -> float:
+def compile_all(
+    folder: Path, names: list[str], target: str, full: str, workers: int, roles_only: bool = False
+) -> float:
     """Compile the variants of all kernels; return the seconds that it took."""
     from tilery.tuner.builds import Builds
 
@@ -90,7 +100,7 @@ def compile_all(folder: Path, names: list[str], target: str, full: str, workers:
         for name in names:
             (folder / "built" / name).mkdir(parents=True, exist_ok=True)
             whole = bool(full) and re.search(full, name) is not None
-            jobs = compile_kernel(builder, folder / f"{name}.tileirbc", target, whole)
+            jobs = compile_kernel(builder, folder / f"{name}.tileirbc", target, whole, roles_only)
             futures[name] = [pool.submit(job) for job in jobs]
         for name, waiting in futures.items():
             variants = [future.result() for future in waiting]
@@ -144,7 +154,9 @@ def run(args: argparse.Namespace) -> int:
     deadline = time.monotonic() + 60 * args.minutes
     names = list(dict.fromkeys(row["kernel"] for row in rows))
     facts: dict[str, Any] = {"rows": [], "bad": [], "missing": [], "cores": os.cpu_count()}
-    facts["compile_seconds"] = compile_all(args.kernels, names, args.target, args.full, os.cpu_count() or 1)
+    if not args.built:
+        workers = args.workers or os.cpu_count() or 1
+        facts["compile_seconds"] = compile_all(args.kernels, names, args.target, args.full, workers, args.roles)
     facts["versions"] = dict(compiler_versions())
     while rows and time.monotonic() < deadline:
         rows = supervise(rows, args, facts, deadline)
@@ -247,6 +259,9 @@ def main() -> int:
     runs.add_argument("--rounds", type=int, default=5)
     runs.add_argument("--minutes", type=float, default=8)
     runs.add_argument("--target", default="sm_90")
+    runs.add_argument("--roles", action="store_true", help="measure the defaults only, without tuning")
+    runs.add_argument("--built", action="store_true", help="measure what an earlier run compiled")
+    runs.add_argument("--workers", type=int, default=0)
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path, nargs="+")
     reports.add_argument("--samples", type=Path, help="what `tilery cutile tune` printed")

@@ -41,6 +41,11 @@ class Row:
         self.variants: list[dict[str, Any]] = json.loads((self.folder / "variants.json").read_text("utf-8"))
         self.driver = open_driver()
         self.case: Case = make(row)
+        bounds = sorted({most for v in self.variants for most in v["default_up_to"]})
+        bound = next(most for most in bounds if math.prod(self.case.grid) <= most)
+        for v in self.variants:
+            if bound in v.pop("default_up_to"):
+                v["roles"].append("gpu")
         self.launches: dict[str, Any] = {}
         self.kept: list[Any] = []
 

@@ -12,8 +12,8 @@ import tilery
 from tilery.engines.cuda.contract import LaunchContract
 from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, Prebuilt
-from tilery.engines.gpu.rows import split_rows
 from tilery.engines.gpu.variants import Variant, VariantCompiler
+from tilery.engines.rows import split_rows
 from tilery.engines.tileiras.launch import launch_contract
 
 from .test_ahead import TwoKernels

@@ -33,6 +33,7 @@ from ..ops import (
 )
 from ..types import PartitionView, Scalar, Tile
 from .semantics import rounds_once
+from .triton.gluon.feeds import is_feedable
 
 Product = MmaF | MmaI | MmaFScaled
 LOOPS = (For, Loop)
@@ -77,6 +78,8 @@ class Work:
     """Whether loops with products only load operands, multiply and add: nothing else competes for registers."""
     integers: bool = False
     """Whether products multiply integers."""
+    feedable: bool = False
+    """Whether one warp can copy the operands of all products, see `triton.gluon`."""
     blocks: int = 0
     """Tile blocks of the launch; 0 if it is not known."""
     waits: bool = False
@@ -113,6 +116,7 @@ def work_of(entry: Entry) -> Work:
         live=live_words(entry.body),
         rows=min((_rows(o) for o in products), default=0),
         pure=all(_is_pure(block) for block in inner if _multiplies(block)),
+        feedable=bool(products) and is_feedable(entry),
         waits=any(any(o in strong for o in walk(block)) for block in inner),
         distrusts_tileiras=any(_has_short_steps(o) for o in products) or any(map(_ends_or_prints, loops)),
     )

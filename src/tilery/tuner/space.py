@@ -25,6 +25,17 @@ STRAIGHT = 64
 MOST = 256
 """With more elements of a tile per thread than this, they do not fit in registers."""
 
+PROGRAMS = (0, 132)
+"""How many programs share the tile blocks: each has its own, or one for each processor of an H100 or H200."""
+GROUPS = ((1, 4), (1, 8), (2, 4))
+"""How many groups of warps multiply what one more warp copies, and the warps of each."""
+DEEPEST = 12
+"""The most stages of shared memory for what that warp copies."""
+ROWS = 64
+"""The fewest rows of a group."""
+ACCUMULATED = 208
+"""Registers of a thread that accumulators may take then."""
+
 
 def full_space(work: Work, target: str, engines: tuple[str, ...]) -> list[Variant]:
     """Return every variant that the tuner knows."""
@@ -57,6 +68,9 @@ def _triton(work: Work) -> Iterator[Variant]:
     if work.products:
         for view, warps, stages in product(views, (1, 2, 4, 8), (1, 2, 3, 4, 5)):
             yield Variant.of("triton", num_warps=warps, num_stages=stages, views=view)
+        if work.feedable:
+            for (groups, warps), stages, programs in product(GROUPS, range(2, DEEPEST + 1), PROGRAMS):
+                yield Variant.of("triton", num_warps=warps, num_stages=stages, gluon=groups, programs=programs)
         return
     unrolls = (0, 2, 4) if work.loops else (0,)
     pipelines = (0, 2, 3, 4) if work.loops else (0,)
@@ -97,6 +111,8 @@ def plausible(work: Work, variant: Variant, target: str) -> bool:
     if variant.engine == "tileiras":
         return _plausible_hints(work, options)
     warps, stages = int(options.get("num_warps", 4)), int(options.get("num_stages", 3))
+    if "gluon" in options:
+        return _fits_fed(work, int(options["gluon"]), warps, stages, find_target(target).shared)
     if work.products:
         return _fits(work, warps, stages, str(options["views"]), find_target(target).shared)
     per_thread = work.tile / (32 * warps)
@@ -129,6 +145,14 @@ def _fits(work: Work, warps: int, stages: int, views: str, shared: int) -> bool:
     return stages >= 2 or work.chained
 
 
+def _fits_fed(work: Work, groups: int, warps: int, stages: int, shared: int) -> bool:
+    """The rules for kernels in which one warp copies: as many stages as fit beside a result of 16 or 32 bits."""
+    registers = work.accumulator * (1.5 if work.narrow else 1) / (32 * warps * groups)
+    fitting = [(shared - size * work.accumulator - 1024) // work.loop_bytes for size in (2, 4)]
+    enough = groups == 1 or work.rows >= ROWS * groups
+    return enough and registers <= ACCUMULATED and stages in (*fitting, fitting[0] - 1)
+
+
 def _plausible_hints(work: Work, options: dict[str, Option]) -> bool:
     level, ctas = options["level"], int(options.get("num_cta_in_cga", 0))
     occupancy, tma = int(options.get("occupancy", 0)), options.get("allow_tma", True)
@@ -159,7 +183,9 @@ def _rank(work: Work, variant: Variant) -> tuple[float, ...]:
         as_is = len(options) == 1 and level == 3
         return (0.0 if as_is else 1.0, distance + (3 - level) * 0.7 + (0.6 if "allow_tma" in options else 0.0))
     warps, stages = int(options.get("num_warps", 4)), int(options.get("num_stages", 3))
-    views = {HOST: 0.0, POINTERS: 1.0, DEVICE: 1.5}[str(options["views"])]
+    views = {HOST: 0.0, POINTERS: 1.0, DEVICE: 1.5}[str(options.get("views", HOST))]
+    if "gluon" in options:
+        return (-float(stages) / DEEPEST - (0.5 if options["programs"] else 0.0),)
     if work.products:
         registers = work.accumulator * (2 if work.narrow else 1) / (32 * warps)
         best = 3.5 if not work.chained else 2.0

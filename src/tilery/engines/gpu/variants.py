@@ -10,12 +10,12 @@ from ...ops import Entry, Global, Module
 from ..common.kernel import find_entry, refuse_options
 from ..cuda.contract import Ahead
 from ..cuda.launch import Binary, global_bytes
+from ..rows import split_rows
 from ..tileiras import launch as tileiras
 from ..triton import launch as triton
 from ..triton.compiler import Compiler, compile_entry
 from ..work import Work
 from .ahead import transpose_ahead, transposing_kernel
-from .rows import split_rows
 
 COMPILERS = ("triton", "tileiras")
 SHORT = {
@@ -23,6 +23,8 @@ SHORT = {
     "num_stages": "s",
     "unroll": "unroll",
     "pipeline": "pipe",
+    "gluon": "gluon",
+    "programs": "p",
     "level": "O",
     "num_cta_in_cga": "cta",
     "occupancy": "occ",
@@ -70,7 +72,7 @@ class Variant:
         """A short name for tables."""
         words = [self.engine]
         for name, value in self.options:
-            if value == 0 and name in ("unroll", "pipeline"):
+            if value == 0 and name in ("unroll", "pipeline", "programs"):
                 continue
             if name in SHORT:
                 words.append(f"{SHORT[name]}{value}")

@@ -13,8 +13,10 @@ import tempfile
 from typing import Any
 
 
-def compile_text(text: str, backend: str, name: str, warp: int, options: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Run all stages of Triton's backend on Triton IR; return the result of each, and the metadata."""
+def compile_text(
+    text: str, backend: str, name: str, warp: int, options: dict[str, Any], language: str = "triton"
+) -> tuple[dict[str, Any], Any]:
+    """Run all stages of Triton's backend on Triton IR or Gluon; return the result of each, and the metadata."""
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget
     from triton.compiler.compiler import make_backend
@@ -36,7 +38,7 @@ def compile_text(text: str, backend: str, name: str, warp: int, options: dict[st
     if len(inspect.signature(compiler.add_stages).parameters) == 3:
         from triton.backends.compiler import Language
 
-        compiler.add_stages(stages, chosen, Language.TRITON)
+        compiler.add_stages(stages, chosen, Language[language.upper()])
     else:
         compiler.add_stages(stages, chosen)
     metadata = {"target": target, **chosen.__dict__}
@@ -69,7 +71,12 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
     if request.get("ptxas"):
         os.environ["TRITON_PTXAS_PATH"] = request["ptxas"]
     stages, metadata = compile_text(
-        request["text"], request["backend"], request["target"], request["warp"], request["options"]
+        request["text"],
+        request["backend"],
+        request["target"],
+        request["warp"],
+        request["options"],
+        request.get("language", "triton"),
     )
     binary = stages["cubin" if request["backend"] == "cuda" else "hsaco"]
     maps = metadata.get("tensordesc_meta") or []

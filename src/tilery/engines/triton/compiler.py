@@ -99,9 +99,10 @@ def compile_entry(
         check_assembler(assembler, found, profile)
     for attempt in attempts:
         lowered = lower(module, found, profile, attempt, spelling)
-        shown = [*emit, "ttgir"] if lowered.programs else emit
+        counts = lowered.programs > 0 and not attempt.gluon
+        shown = [*emit, "ttgir"] if counts else emit
         answer = _answer(compiler or _COMPILER, _request(lowered, profile, attempt, shown), spelling, assembler)
-        if lowered.programs and "error" not in answer and not counts_once(answer["stages"]["ttgir"]):
+        if counts and "error" not in answer and not counts_once(answer["stages"]["ttgir"]):
             lowered = lower(module, found, profile, attempt, spelling, counting=False)
             answer = _answer(compiler or _COMPILER, _request(lowered, profile, attempt, emit), spelling, assembler)
         if "error" in answer:
@@ -154,6 +155,7 @@ def _request(lowered: Lowered, target: Target, config: Config, emit: Sequence[st
         "warp": target.warp,
         "options": options,
         "emit": list(emit),
+        **({"language": "gluon"} if config.gluon else {}),
     }
 
 

@@ -36,6 +36,10 @@ class Config:
     """Stages of the loads of loops without matrix products; 0 leaves it to Triton."""
     folded: bool = False
     """Whether the grid is folded into one dimension, for grids with more than 65535 tile blocks along y or z."""
+    gluon: int = 0
+    """How many groups of warps multiply what one more warp copies for them, see `gluon`; 0 if no warp does."""
+    programs: int = 0
+    """The programs that share the tile blocks of such a kernel; 0 if each has its own."""
 
 
 def default_config(entry: Entry, target: Target) -> Config:

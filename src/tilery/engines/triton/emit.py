@@ -59,6 +59,17 @@ def carrier(element: Type, target: Target, memory: bool = False) -> str:
     return CARRIERS.get(element.name, element.name)
 
 
+def flat(lines: Sequence[Any]) -> list[str]:
+    """Return lines of which some are lists of lines."""
+    out: list[str] = []
+    for line in lines:
+        if isinstance(line, list):
+            out += flat(line)
+        else:
+            out.append(line)
+    return out
+
+
 class Emitter:
     """The text of a function body. `out` is the list of lines that operations are appended to."""
 

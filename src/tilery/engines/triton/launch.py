@@ -15,7 +15,7 @@ from .config import DEVICE, HOST, POINTERS, Config, default_config
 from .targets import TARGETS, find_target
 
 NUMBERS = ("num_warps", "num_stages", "unroll", "pipeline")
-OPTIONS = (*NUMBERS, "views", "folded")
+OPTIONS = (*NUMBERS, "views", "folded", "gluon", "programs")
 EMITS = {
     "binary": "machine code: a cubin for NVIDIA, an hsaco for AMD",
     "ttir": "Triton IR after its first passes",

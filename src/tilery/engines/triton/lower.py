@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from ...attrs import DivBy
 from ...diag import ErrorKind, TileError
 from ...ir import Value
@@ -12,7 +9,8 @@ from ...ops import Assume, Entry, Module
 from ..cuda.contract import PARAMETER, Passed
 from .config import Config
 from .counting import find_counting, lower_counting
-from .emit import Val
+from .emit import flat
+from .gluon.lower import specialise
 from .ops import LOWERS
 from .state import Lowered, Lowering
 from .structure import Exits, lower_ops
@@ -29,6 +27,8 @@ def lower(
     """
     assert LOWERS
     try:
+        if config.gluon:
+            return _lower_specialised(module, entry, target, config, dialect)
         return _lower(Lowering(module, entry, target, config, dialect), counting)
     except RecursionError:
         raise TileError(
@@ -38,36 +38,56 @@ def lower(
 
 def _lower(low: Lowering, may_count: bool) -> Lowered:
     entry = low.entry
-    signature, arguments = [], []
     low.op = entry
-    for i, param in enumerate(entry.body.args):
-        value = Val(f"%arg{i}", (), low.element(param))
-        low.values[param], low.parameters[param] = value, i
-        divisor = min(_promised(entry, param), 1 << 30)
-        extra = f" {{tt.divisibility = {divisor} : i32}}" if divisor > 1 else ""
-        signature.append(f"{value.name}: {value.type}{extra}")
-        arguments.append(Passed(PARAMETER, i, 8 if value.is_pointer else max(value.bits // 8, 1)))
+    low.bind_parameters()
+    signature, arguments = _parameters(low)
     counting = find_counting(low) if may_count else None
     if counting is None:
         lower_ops(low, entry.body.ops, 0, Exits((), lambda o: []))
     else:
         lower_counting(low, counting)
-    for name, (argument, kind) in low.hidden.items():
-        signature.append(f"{name}: {kind}")
-        arguments.append(argument)
     if low.frame_bytes:
         low.frame_bytes += -low.frame_bytes % low.frame_alignment
         low.prologue.insert(0, f"%frame_size = arith.constant {low.frame_bytes} : i64")
-    body = "\n".join(_flat([*low.prologue, *low.out])).replace("\n", "\n    ")
-    name = symbol(entry.sym_name)
-    text = f"module {{\n  tt.func public @{name}({', '.join(signature)}) {{\n    {body}\n    tt.return\n  }}\n}}\n"
-    maps, constants = tuple(low.descriptors), tuple(low.constant_data)
+    body = "\n".join(flat([*low.prologue, *low.out])).replace("\n", "\n    ")
+    return _finished(low, signature, arguments, body, "")
+
+
+def _lower_specialised(module: Module, entry: Entry, target: Target, config: Config, dialect: Dialect) -> Lowered:
+    """Lower to Gluon, see `gluon`."""
+    part, body = specialise(module, entry, target, config, dialect)
+    attributes = (
+        f' attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = {config.num_warps} : i32, '
+        f'ttg.target = "cuda:{target.capability}", "ttg.threads-per-warp" = {target.warp} : i32}}'
+    )
+    return _finished(part, *_parameters(part), body, attributes)
+
+
+def _parameters(low: Lowering) -> tuple[list[str], list[Passed]]:
+    """Return the parameters of the entry as Triton IR and the launcher have them."""
+    signature, arguments = [], []
+    for param, i in low.parameters.items():
+        value = low.get(param)
+        divisor = min(_promised(low.entry, param), 1 << 30)
+        extra = f" {{tt.divisibility = {divisor} : i32}}" if divisor > 1 else ""
+        signature.append(f"{value.name}: {value.type}{extra}")
+        arguments.append(Passed(PARAMETER, i, 8 if value.is_pointer else max(value.bits // 8, 1)))
+    return signature, arguments
+
+
+def _finished(low: Lowering, signature: list[str], arguments: list[Passed], body: str, attributes: str) -> Lowered:
+    """The function around a body."""
+    for name, (argument, kind) in low.hidden.items():
+        signature.append(f"{name}: {kind}")
+        arguments.append(argument)
+    name = symbol(low.entry.sym_name)
+    head = f"module{attributes} {{\n  tt.func public @{name}({', '.join(signature)}) {{"
     return Lowered(
         name,
-        text,
+        f"{head}\n    {body}\n    tt.return\n  }}\n}}\n",
         tuple(arguments),
-        maps,
-        constants,
+        tuple(low.descriptors),
+        tuple(low.constant_data),
         low.frame_bytes,
         low.frame_alignment,
         low.programs,
@@ -82,16 +102,6 @@ def _promised(entry: Entry, param: Value) -> int:
         if isinstance(o, Assume) and o.value is param and isinstance(o.predicate, DivBy) and o.predicate.every is None:
             found = max(found, o.predicate.divisor)
     return found
-
-
-def _flat(lines: Sequence[Any]) -> list[str]:
-    out: list[str] = []
-    for line in lines:
-        if isinstance(line, list):
-            out += _flat(line)
-        else:
-            out.append(line)
-    return out
 
 
 def symbol(name: str) -> str:

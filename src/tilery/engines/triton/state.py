@@ -11,7 +11,7 @@ from ...analysis.ranges import ranges
 from ...analysis.uses import Uses
 from ...ir import Block, Op, Value, walk
 from ...ops import Entry, Module
-from ...types import Tile
+from ...types import Tile, Token
 from ..cuda.contract import (
     CONSTANT,
     DESCRIPTOR,
@@ -83,6 +83,10 @@ class Lowering(Emitter):
         self.parameters: dict[Value, int] = {}
         self.instead: dict[Op, Callable[..., Any]] = {}
         """Functions that lower single operations, in place of those of `ops/`."""
+        self.skipped: set[Op] = set()
+        """Operations that are left out."""
+        self.threaded: list[Val] = []
+        """Values that every loop over a range carries, besides its own."""
         self.programs = 0
         self.words: Val | None = None
         """The address of words in shared memory that are counted."""
@@ -91,6 +95,11 @@ class Lowering(Emitter):
         self.print_sites: dict[Op, int] = {o: n for n, o in enumerate(print_sites(entry))}
 
     # ------------------------------------------------------------ values
+
+    def bind_parameters(self) -> None:
+        """Bind the parameters of the entry to those of the function."""
+        for i, param in enumerate(self.entry.body.args):
+            self.values[param], self.parameters[param] = Val(f"%arg{i}", (), self.element(param)), i
 
     def element(self, value: Value) -> str:
         """The element type that Triton IR has for a value."""
@@ -113,6 +122,14 @@ class Lowering(Emitter):
 
     def get(self, value: Value) -> Any:
         return self.values[value]
+
+    def is_carried(self, value: Value) -> bool:
+        """Whether loops carry a value in Triton IR; tokens are not."""
+        return not isinstance(value.type, Token)
+
+    def descriptor_type(self, shape: tuple[int, ...], element: str) -> str:
+        """The type of a tensor map."""
+        return self.dialect.descriptor(shape, element)
 
     def one(self, o: Op) -> None:
         """Lower an operation without early exits and bind its results."""

@@ -41,6 +41,8 @@ def lower_ops(low: Lowering, ops: list[Op], start: int, exits: Exits) -> list[Va
     try:
         for i in range(start, len(ops)):
             o = ops[i]
+            if o in low.skipped:
+                continue
             if isinstance(o, (*EXITS, Yield)):
                 return exits.leave(o)
             if isinstance(o, If) and any(leaves(b) for b in o.blocks):
@@ -213,30 +215,32 @@ def lower_for(
 ) -> tuple[object, ...]:
     """A loop over a range."""
     counter, *args = o.region.args
-    real = [i for i, v in enumerate(args) if not _is_token(v)]
-    kinds = [kind_of(low, args[i]) for i in real]
+    real = [i for i, v in enumerate(args) if low.is_carried(v)]
+    kinds = [kind_of(low, args[i]) for i in real] + [(v.shape, v.element) for v in low.threaded]
     inner = [Val(low.fresh("a"), *kind) for kind in kinds]
     index = Val(low.fresh("i"), first.shape, first.element)
-    starts = [carried[i] for i in real]
+    starts = [*(carried[i] for i in real), *low.threaded]
     pairs = ", ".join(f"{a.name} = {b.name}" for a, b in zip(inner, starts) if isinstance(b, Val))
-    values = f" iter_args({pairs}) -> ({kinds_text(kinds)})" if real else ""
+    values = f" iter_args({pairs}) -> ({kinds_text(kinds)})" if kinds else ""
     unsigned = "unsigned " if o.unsignedCmp else ""
     head = f"scf.for {unsigned}{index.name} = {first.name} to {limit.name} step {step.name}{values} : {first.type} {{"
     found = open_op(low, head, kinds)
     low.values[counter] = index
     for i, value in zip(real, inner):
         low.values[args[i]] = value
-    entered = _enter(low, o.region, [(a, carried[i]) for i, a in enumerate(args) if i not in real])
+    low.threaded = inner[len(real) :]
+    entered = _enter(low, o.region, [(a, carried[i]) for i, a in enumerate(args) if _is_token(a)])
 
     def leave(end: Op | None) -> list[Val]:
         assert end is not None
-        return [low.get(end.operands[i]) for i in real]
+        return [*(low.get(end.operands[i]) for i in real), *low.threaded]
 
     end_region(low, lower_ops(low, o.region.ops, 0, Exits(kinds, leave)))
     low.line("}" + _attributes(low, o))
     after = _exit(low, *entered)
-    made = iter(found)
-    return tuple(after if _is_token(v) else next(made) for v in o.resultValues)
+    low.threaded = found[len(real) :]
+    made = dict(zip(real, found))
+    return tuple(after if _is_token(v) else made.get(i) for i, v in enumerate(o.resultValues))
 
 
 def _attributes(low: Lowering, o: For) -> str:

@@ -186,7 +186,7 @@ def box(low: Lowering, view: TileView, ref: ViewRef, index: tuple[Val, ...]) -> 
     order = sorted(range(len(dims)), key=lambda d: d == innermost or view.tile_shape[dims.index(d)] != 1)
     axes = tuple(dims.index(d) for d in order)
     shape = tuple(view.tile_shape[k] for k in axes)
-    kind = low.dialect.descriptor(shape, carrier(view.tensor_view.element, low.target, memory=True))
+    kind = low.descriptor_type(shape, carrier(view.tensor_view.element, low.target, memory=True))
     key = (kind, tuple(order))
     if key not in ref.descriptors:
         host = _host(low, view, ref, order, shape) if low.config.views == HOST else None

@@ -1,0 +1,1 @@
+"""Products of loops as warp-specialised kernels: one warp copies operands ahead, the others multiply."""

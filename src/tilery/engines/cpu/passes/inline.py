@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 from ..loops.builder import Builder
 from ..loops.nodes import (
@@ -100,13 +101,21 @@ def inline(kernel: Kernel) -> None:
 
 
 def perfect_nest(s: Stmt) -> tuple[list[Loop], list[Stmt]] | None:
-    """Return the loops of a nest and its innermost body, if every loop but the last holds nothing but the next."""
+    """Return the loops of a nest, each of which ends with the next, and all statements that compute an element.
+
+    What was hoisted out of inner loops is computed for each element again, as if it had not been.
+    """
     loops: list[Loop] = []
+    body: list[Stmt] = []
     while isinstance(s, Loop) and not s.polls and s.kind in (Kind.PARALLEL, Kind.SERIAL):
         loops.append(s)
-        if len(s.body) != 1 or not isinstance(s.body[0], Loop):
-            return loops, s.body
-        s = s.body[0]
+        *before, last = s.body or [s]
+        if not isinstance(last, Loop) or last is s:
+            return loops, [*body, *s.body]
+        if not all(isinstance(each, (Int, Apply, Float, Shuffle, Load, Read)) for each in before):
+            return None
+        body += before
+        s = last
     return None
 
 
@@ -257,26 +266,29 @@ class _Inliner:
         chosen = {b: known[b] for b in wanted if not known[b].inputs & changes}
         if not all(self.is_independent(p, [s]) for p in chosen.values()):
             return self.versions(s, chosen, guards)
-        self.replace(s, chosen, [])
+        self.replace(s, chosen, [], _uses(s))
         return [s]
 
-    def replace(self, nest: Loop, chosen: dict[Buffer, Producer], loops: list[Loop]) -> None:
-        """Compute tiles where a nest loads them."""
+    def replace(
+        self, nest: Loop, chosen: dict[Buffer, Producer], loops: list[Loop], uses: dict[Buffer, int]
+    ) -> None:
+        """Compute tiles where a nest loads them. `uses` counts how many elements of each it loads."""
         loops = [*loops, nest]
         copy = Copy()
         memo: dict[tuple[Buffer, tuple[Operand, ...]], Operand] = {}
+        shared: dict[Any, Operand] = {}
         out: list[Stmt] = []
         for s in nest.body:
             if isinstance(s, Loop):
-                self.replace(s, chosen, loops)
+                self.replace(s, chosen, loops, uses)
             p = chosen.get(s.buffer) if isinstance(s, Load) and s.mask is None else None
-            if p is None or not isinstance(s, Load) or len(out) > MAX_BODY or not pays(p, s, loops):
+            if p is None or not isinstance(s, Load) or len(out) > MAX_BODY or not pays(p, uses[p.buffer], loops):
                 out.append(with_values(s, copy))
                 continue
             key = (p.buffer, tuple(map(copy.get, s.index)))
             if key not in memo:
                 checks = p.may_pass_checks and _is_all(p, s, loops)
-                memo[key] = computed(p, key[1], out, checks)
+                memo[key] = computed(p, key[1], out, checks, shared)
                 if checks:
                     self.passed.add(p)
             copy.values[s.result] = memo[key]
@@ -295,7 +307,7 @@ class _Inliner:
             usable = {b: p for b, p in chosen.items() if b not in harmless and all(p.guards)}
             if form is not None and guard is not None and usable:
                 return self.two_versions(s, harmless, usable, guard, form[1])
-        self.replace(s, harmless, [])
+        self.replace(s, harmless, [], _uses(s))
         return [s]
 
     def two_versions(
@@ -317,10 +329,10 @@ class _Inliner:
                 if guard.item == other.item and (same := _same_place(b, p, read, body, strides)) is not None:
                     clear = b.either(clear, b.both(same, b.integer("eq", guard.address, other.address)))
                 together = b.both(together, clear)
-        computing, writing = _split(s, loops, body)
+        computing, writing = _split(s, loops)
         chosen = harmless | usable
-        self.replace(s, chosen, [])
-        self.replace(computing, chosen, [])
+        self.replace(s, chosen, [], _uses(s))
+        self.replace(computing, chosen, [], _uses(computing))
         for loop in loops:
             loop.kind = Kind.PARALLEL
         buffer = next(each.buffer for each in walk([computing]) if isinstance(each, Store))
@@ -337,26 +349,31 @@ def _is_nest(s: Stmt) -> bool:
     return isinstance(s, Loop) and not s.polls and s.kind is not Kind.GRID
 
 
-def _uses(s: Stmt, times: int = 1) -> dict[Buffer, int]:
-    """Return how often a statement loads elements of each buffer."""
+def _uses(nest: Stmt) -> dict[Buffer, int]:
+    """Return how many elements of each buffer a statement loads, those at equal indices in a block once."""
     found: dict[Buffer, int] = {}
-    if isinstance(s, Loop):
-        times *= trip_count(s) or 1
-    for b in buffers_read(s):
-        found[b] = times * (s.result.lanes if isinstance(s, Load) else 1)
-    for block in blocks_of(s):
-        for each in block:
-            for b, n in _uses(each, times).items():
-                found[b] = max(found.get(b, 0), n)
+    stack = [([nest], 1)]
+    while stack:
+        block, times = stack.pop()
+        seen: set[tuple[Buffer, tuple[Operand, ...]]] = set()
+        for s in block:
+            for b in buffers_read(s):
+                if isinstance(s, Load):
+                    if (b, s.index) in seen:
+                        continue
+                    seen.add((b, s.index))
+                lanes = s.result.lanes if isinstance(s, Load) else 1
+                found[b] = found.get(b, 0) + times * lanes
+            turns = (trip_count(s) or 1) if isinstance(s, Loop) else 1
+            stack += [(inner, times * turns) for inner in blocks_of(s)]
     return found
 
 
-def pays(p: Producer, s: Load, loops: list[Loop]) -> bool:
-    """Tell whether to compute an element where it is loaded."""
+def pays(p: Producer, uses: int, loops: list[Loop]) -> bool:
+    """Tell whether to compute the elements of a tile where a nest loads them."""
     if p.is_trivial:
         return True
-    times = prod(trip_count(loop) or 1 << 20 for loop in loops) * s.result.lanes
-    if times <= prod(p.buffer.shape):
+    if uses <= prod(p.buffer.shape) and all(trip_count(loop) is not None for loop in loops):
         return True
     return not p.is_heavy and all(loop.kind is Kind.PARALLEL for loop in loops)
 
@@ -389,19 +406,41 @@ def _computes_all_later(p: Producer, rest: list[Stmt]) -> bool:
     return False
 
 
-def computed(p: Producer, at: tuple[Operand, ...], out: list[Stmt], checks: bool = True) -> Operand:
-    """Append statements that compute an element of a tile, or one per lane of the index; return it."""
+def computed(
+    p: Producer,
+    at: tuple[Operand, ...],
+    out: list[Stmt],
+    checks: bool = True,
+    shared: dict[Any, Operand] | None = None,
+) -> Operand:
+    """Append statements that compute an element of a tile, or one per lane of the index; return it.
+
+    `shared` has what was computed like this before; nothing that the tile is computed from changes in between.
+    """
     values: dict[Value, Operand] = {v: x for v, x in zip(p.indices, at) if v is not None}
     copy = Copy(values)
+    shared = {} if shared is None else shared
     for s in p.body:
         new = with_operands(s, copy.get)
         lanes = max((x.lanes for x in operands(new)), default=1)
         made = defined(new)
-        if made is not None:
-            out.append(replace(new, result=copy.fresh(made, lanes)))
-        elif checks:
-            out.append(new)
+        if made is None:
+            if checks:
+                out.append(new)
+            continue
+        key = _what(new, lanes)
+        if key not in shared:
+            shared[key] = copy.fresh(made, lanes)
+            out.append(replace(new, result=shared[key]))
+        copy.values[made] = shared[key]
     return copy.get(p.value)
+
+
+def _what(s: Any, lanes: int) -> tuple[Any, ...]:
+    """Return what a statement computes: equal ones have the same result."""
+    what = getattr(s, "op", None) or getattr(s, "name", None) or getattr(s, "buffer", None)
+    masks = getattr(s, "mask", None), getattr(s, "other", None)
+    return type(s), what, getattr(s, "order", None), s.result.element, lanes, tuple(operands(s)), masks
 
 
 # ---------------------------------------------------------------- where elements are
@@ -479,8 +518,9 @@ def _same_place(b: Builder, p: Producer, read: Read, body: list[Stmt], strides: 
     return found
 
 
-def _split(s: Loop, loops: list[Loop], body: list[Stmt]) -> tuple[Loop, Loop]:
+def _split(s: Loop, loops: list[Loop]) -> tuple[Loop, Loop]:
     """Return a nest that computes what a nest writes to memory, and one that writes it."""
+    body = loops[-1].body
     write = body[-1]
     assert isinstance(write, Write)
     sizes = tuple(trip_count(loop) or 0 for loop in loops)

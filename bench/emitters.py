@@ -1,0 +1,183 @@
+"""Compare the code that engine cpu makes by way of the loop IR with that of its older emitter.
+
+    python bench/emitters.py [--only NAME] [--rounds 3] [--known] [--report docs/reports/lab/emitters.md]
+
+Times are processor times in compiled code on one core, the least of many launches. The two take turns in processes of
+their own, so that other work on the machine hits both. A third of the kernels is held out: their code is not looked at
+and no pass is changed for them; `--known` leaves them out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+SIX = (
+    *("vadd", "gelu", "softmax", "layernorm", "gemm", "attention"),
+    *(f"{name}, 16 mod 64" for name in ("vadd", "gelu", "softmax", "layernorm")),
+)
+"""The six of `run`, on arrays that begin at a cache line, as those of torch do, or not, as large ones of NumPy."""
+MORE = ("transpose", "FFT", "histogram", "bf16 GEMM", "int8 GEMM", "grouped GEMM", "experts")
+TRITON = (
+    *("add", "gelu", "softmax", "layer norm", "cross entropy"),
+    *("rope", "matmul f32", "matmul f16", "attention", "cumsum"),
+)
+TWINS = (
+    *("vector add", "softmax", "layer norm", "layer norm backward", "matmul"),
+    *("attention", "rms norm", "cross entropy", "swiglu", "dropout"),
+)
+HELD_OUT = frozenset(
+    [f"{way}: {name}" for way in ("twin", "triton twin") for name in sorted(random.Random(1117).sample(sorted(TWINS), 4))]
+    + [f"cutile: {name}" for name in random.Random(32).sample(sorted(MORE), 2)]
+    + [f"triton: {name}" for name in random.Random(32).sample(sorted(TRITON), 4)]
+)
+"""What is only run to report; the twins are those that `triton_twins` holds out."""
+SECONDS = 0.4
+"""Of processor time in which a kernel is launched again and again."""
+
+
+def programs(only: str, known: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield names of kernels and functions that launch them."""
+
+    def wanted(kind: str, names: tuple[str, ...]) -> bool:
+        return any(only in f"{kind}: {name}" and not (known and f"{kind}: {name}" in HELD_OUT) for name in names)
+
+    makers = {"six": (SIX, six), "cutile": (MORE, more), "triton": (TRITON, triton)}
+    makers |= {"twin": (TWINS, lambda: twins(1)), "triton twin": (TWINS, lambda: twins(0))}
+    for kind, (names, make) in makers.items():
+        if wanted(kind, names):
+            for name, call in make():
+                full = f"{kind}: {name}"
+                if only in full and not (known and full in HELD_OUT):
+                    yield full, call
+
+
+def six() -> Iterator[tuple[str, Callable[[], Any]]]:
+    import tilery
+    from cases import HERE, Sizes, cases
+    from run import aligned
+
+    for case in cases(Sizes(edge=512, heads=2)):
+        kernel = tilery.compile(tilery.parse((HERE / "kernels" / f"{case.name}.mlir").read_text()), engine="cpu")
+        for offset, name in ((0, case.name), (16, f"{case.name}, 16 mod 64")):
+            if name in SIX:
+                values = [aligned(x, offset) for x in case.args]
+                yield name, lambda k=kernel, g=case.grid, v=values: k.launch(g, v, convention="cutile")
+
+
+def more() -> Iterator[tuple[str, Callable[[], Any]]]:
+    import more_kernels
+    import tilery
+    import tilery.cutile
+    from more import cases
+
+    for title, case in cases(False).items():
+        name = next(name for name in MORE if title.startswith(name))
+        module = tilery.cutile.module(getattr(more_kernels, case.kernel), [*case.arrays, *case.constants])
+        kernel = tilery.compile(module, engine="cpu")
+        yield name, lambda k=kernel, c=case: k.launch(c.grid, c.arrays, convention="cutile")
+
+
+def triton() -> Iterator[tuple[str, Callable[[], Any]]]:
+    import tilery.triton
+    from triton_kernels import cases
+
+    with tilery.triton.on("cpu"):
+        for name, call, _, _ in cases("cuda"):
+            yield name, call
+
+
+def twins(which: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    import tilery.cutile
+    import tilery.triton
+    from triton_twins import twins
+
+    with (tilery.cutile if which else tilery.triton).on("cpu"):
+        for name, *calls, _, _ in twins():
+            yield name, calls[which]
+
+
+def measure(only: str, known: bool) -> dict[str, float]:
+    """Return the milliseconds of each kernel in compiled code."""
+    from tilery.engines.cpu.native import pool
+
+    taken = [0.0, 0]
+    run = pool.Pool.run
+
+    def timed(*values: Any) -> int:
+        start = time.process_time()
+        result = run(*values)
+        taken[0] += time.process_time() - start
+        taken[1] += 1
+        return result
+
+    found = {}
+    with patch.object(pool.Pool, "run", timed):
+        for name, call in programs(only, known):
+            taken[:] = [0.0, 0]
+            call()
+            if not taken[1]:
+                raise SystemExit(f"{name}: the reference engine ran it")
+            times: list[float] = []
+            start = time.process_time()
+            while len(times) < 5 or (time.process_time() - start < SECONDS and len(times) < 1000):
+                taken[0] = 0.0
+                call()
+                times.append(taken[0])
+            found[name] = 1e3 * min(times)
+    return found
+
+
+def collect(args: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Let processes of both take turns; return the least milliseconds by kernel and emitter."""
+    found: dict[str, dict[str, float]] = {}
+    for _ in range(args.rounds):
+        for way in ("old", "loops"):
+            env = {key: value for key, value in os.environ.items() if key != "TILERY_CPU_LOOPS"}
+            if way == "loops":
+                env["TILERY_CPU_LOOPS"] = "1"
+            command = [sys.executable, __file__, "--child", "--only", args.only, *["--known"] * args.known]
+            done = subprocess.run(command, env=env, capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(f"{way}: {done.stderr[-3000:]}")
+            for name, ms in json.loads(done.stdout.splitlines()[-1]).items():
+                row = found.setdefault(name, {})
+                row[way] = min(ms, row.get(way, ms))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--known", action="store_true")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        print(json.dumps(measure(args.only, args.known)))
+        return 0
+    ratios: dict[bool, list[float]] = {False: [], True: []}
+    for name, row in collect(args).items():
+        ratio = row["loops"] / row["old"]
+        ratios[name in HELD_OUT].append(ratio)
+        print(f"{name:36}{row['old']:9.3f}{row['loops']:9.3f}{ratio:7.2f}{' held out' * (name in HELD_OUT)}")
+    for held, some in ratios.items():
+        if some:
+            mean = math.exp(sum(map(math.log, some)) / len(some))
+            print(f"{'held out' if held else 'known'}: {len(some)}, mean {mean:.3f}, worst {max(some):.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -365,6 +365,9 @@ class Rendering(Text):
                 made = self.intrinsic("fma", t, w, *xs)
             case "add" | "mul":
                 made = self.op("f" + s.name, t, w, *xs)
+            case "larger" | "smaller":
+                sooner = self.compare("ogt" if s.name == "larger" else "olt", t, w, xs[1], xs[0])
+                made = self.select(sooner, t, w, xs[1], xs[0])
             case "widen":
                 source = s.operands[0].element
                 if source is TF32:

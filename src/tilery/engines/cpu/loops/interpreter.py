@@ -479,7 +479,13 @@ def applied(s: Apply, operands: list[Array]) -> Array:
     return made.reshape(shape)
 
 
-STEPS: dict[str, Callable[..., Array]] = {"fma": fma, "add": add, "mul": mul}
+STEPS: dict[str, Callable[..., Array]] = {
+    "fma": fma,
+    "add": add,
+    "mul": mul,
+    "larger": lambda a, b: np.where(b > a, b, a),
+    "smaller": lambda a, b: np.where(b < a, b, a),
+}
 """Floating-point operations on operands of one type."""
 
 

@@ -148,7 +148,7 @@ class Apply:
 
 @dataclass(slots=True)
 class Float:
-    """A step of a product. `name` is one of `FLOAT`; a NaN of f32 stands for the canonical one.
+    """A step of a product or reduction. `name` is one of `FLOAT`; a NaN of f32 stands for the canonical one.
 
     A NaN of f64 is that of the first operand that has one, made quiet.
     """
@@ -158,11 +158,12 @@ class Float:
     operands: tuple[Operand, ...]
 
 
-FLOAT = {"fma": 3, "add": 2, "mul": 2, "widen": 1, "narrow": 1}
+FLOAT = {"fma": 3, "add": 2, "mul": 2, "widen": 1, "narrow": 1, "larger": 2, "smaller": 2}
 """Floating-point operations of f32 and f64 and the number of their operands.
 
 `fma` rounds once. `widen` turns any float into f32 or f64, which have all its numbers; of tf32 only the bits that count
-are used. `narrow` rounds f32 and f64 to the nearest number of a narrower type.
+are used. `narrow` rounds f32 and f64 to the nearest number of a narrower type. `larger` is the second operand if it is
+larger than the first, which it is not if either is NaN, and the first otherwise; `smaller` likewise.
 """
 
 

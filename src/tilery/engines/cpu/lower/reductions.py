@@ -5,17 +5,25 @@ The body is lowered anew for each place where elements are combined.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 
-from ....ops import Reduce, Scan
+from ....ops import MaxF, MinF, Reduce, Scan
+from ....types import F32, I32
 from ...common.threads import group_size, spread_over_threads
 from ..loops.builder import element_of
-from ..loops.nodes import Buffer, Kind, Operand, Scope, index
+from ..loops.nodes import Buffer, Const, Float, If, Kind, Operand, Scope, Stmt, Value, index
 from .checks import check_pending
 from .state import Lowering, is_scalar, lowers, shape
 
 FEW = 128
 """Up to this many elements, partial results should be in registers."""
+
+
+NEGATIVE = 1 << 31
+INFINITY = 0x7F800000
+Join = Callable[[Sequence[Operand], Sequence[Operand]], list[Operand]]
+"""From earlier and later elements, one per operand, to those that take their place."""
 
 
 def combine(g: Lowering, o: Reduce | Scan, earlier: Sequence[Operand], later: Sequence[Operand]) -> list[Operand]:
@@ -55,45 +63,119 @@ def stores(g: Lowering, buffers: Sequence[Buffer], at: Sequence[Operand], values
 def reduce(g: Lowering, o: Reduce) -> None:
     """Threads combine their elements, then lanes, then warps: those of the second half with those of the first."""
     sizes, dim = shape(o.operands_[0]), o.dim
-    kept, warps, lanes = spread_over_threads(sizes, dim)
-    inner = sizes[dim + 1 :]
     results = [g.b.declare(element_of(v.type), () if is_scalar(v) else shape(v)) for v in o.results_]
     with g.b.nest(Kind.PARALLEL, sizes[:dim]) as outer:
-        fold = _first_to_last if len(o.body.ops) <= 2 else _in_pairs
-        partial = fold(g, o, outer, kept, warps * lanes)
-        half = lanes // 2
-        while half:
-            _halve(g, o, partial, (warps, lanes), (half, 1), half, inner)
-            half //= 2
-        half = warps // 2
-        while half:
-            _halve(g, o, partial, (half, lanes), (1, 1), half * lanes, inner)
-            half //= 2
-        with g.b.nest(Kind.PARALLEL, inner) as rest:
-            at = (*outer, *rest) if results[0].shape else ()
-            stores(g, results, at, loads(g, partial, (index(0), *rest)))
+        quick = _quick(g, o)
+        if quick is None:
+            _reduced(g, o, outer, results)
+        else:
+            _by_comparison(g, o, outer, results, quick)
     for v, room in zip(o.results_, results):
         g.held[v] = room if room.shape else g.b.load(room)
 
 
-def _first_to_last(g: Lowering, o: Reduce, outer: tuple[Operand, ...], kept: int, threads: int) -> list[Buffer]:
+def _reduced(g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: Sequence[Buffer]) -> None:
+    """Store the results of some rows."""
+    inner = shape(o.operands_[0])[o.dim + 1 :]
+    partial = _tree(g, o, outer, lambda earlier, later: combine(g, o, earlier, later))
+    with g.b.nest(Kind.PARALLEL, inner) as rest:
+        at = (*outer, *rest) if results[0].shape else ()
+        stores(g, results, at, loads(g, partial, (index(0), *rest)))
+
+
+def _tree(
+    g: Lowering, o: Reduce, outer: tuple[Operand, ...], join: Join, start: Operand | None = None
+) -> list[Buffer]:
+    """Return buffers whose first elements are the results."""
+    sizes, dim = shape(o.operands_[0]), o.dim
+    kept, warps, lanes = spread_over_threads(sizes, dim)
+    inner = sizes[dim + 1 :]
+    fold = _first_to_last if len(o.body.ops) <= 2 else _in_pairs
+    partial = fold(g, o, outer, kept, warps * lanes, join, start)
+    half = lanes // 2
+    while half:
+        _halve(g, join, partial, (warps, lanes), (half, 1), half, inner)
+        half //= 2
+    half = warps // 2
+    while half:
+        _halve(g, join, partial, (half, lanes), (1, 1), half * lanes, inner)
+        half //= 2
+    return partial
+
+
+def _quick(g: Lowering, o: Reduce) -> str | None:
+    """Return the comparison that finds the largest or smallest f32 of a row, if no check looks at the operation."""
+    op = o.body.ops[0]
+    if g.checks or not isinstance(op, (MaxF, MinF)) or op.propagate_nan or op.flush_to_zero:
+        return None
+    if element_of(op.result.type) is not F32 or set(op.operands) != set(o.body.args):
+        return None
+    if len(o.body.ops) != 2 or prod(shape(o.operands_[0])[o.dim + 1 :]) != 1:
+        return None
+    return "larger" if isinstance(op, MaxF) else "smaller"
+
+
+def _by_comparison(
+    g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: Sequence[Buffer], name: str
+) -> None:
+    """Reduce by comparisons, which pass over NaN; again where those do not tell: zeros, and rows without a number."""
+    worst = Const(F32, INFINITY | (NEGATIVE if name == "larger" else 0))
+
+    def join(earlier: Sequence[Operand], later: Sequence[Operand]) -> list[Operand]:
+        made = Value(F32)
+        g.b.emit(Float(made, name, (*earlier, *later)))
+        return [made]
+
+    partial = _tree(g, o, outer, join, worst)
+    x = g.b.load(partial[0], [index(0)] * len(partial[0].shape))
+    bits = g.b.integer("bits", x, to=I32)
+    zero = g.b.integer("eq", g.b.integer("shl", bits, Const(I32, 1)), Const(I32, 0))
+    in_doubt = g.b.either(zero, g.b.integer("eq", bits, Const(I32, worst.bits)))
+    again: list[Stmt] = []
+    with g.b.within(again):
+        _reduced(g, o, outer, results)
+    known: list[Stmt] = []
+    with g.b.within(known):
+        rest = len(results[0].shape) - len(outer)
+        stores(g, results, (*outer, *[index(0)] * rest) if results[0].shape else (), [x])
+    g.b.emit(If(in_doubt, again, known, rarely=True))
+
+
+def _first_to_last(
+    g: Lowering,
+    o: Reduce,
+    outer: tuple[Operand, ...],
+    kept: int,
+    threads: int,
+    join: Join,
+    start: Operand | None,
+) -> list[Buffer]:
     """Each thread combines its elements from first to last."""
     inner = shape(o.operands_[0])[o.dim + 1 :]
     partial = rooms(g, o, (threads, *inner))
     with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
-        stores(g, partial, at, [g.at(v, (*outer, *at)) for v in o.operands_])
+        first = [g.at(v, (*outer, *at)) for v in o.operands_]
+        stores(g, partial, at, first if start is None else join([start], first))
     if kept == 1:
         return partial
     with g.b.loop(Kind.SERIAL, index(kept), index(1), name="r") as loop:
         first = g.b.mul(loop.index, index(threads))
         with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
             place = (*outer, g.b.add(first, at[0]), *at[1:])
-            made = combine(g, o, loads(g, partial, at), [g.at(v, place) for v in o.operands_])
+            made = join(loads(g, partial, at), [g.at(v, place) for v in o.operands_])
             stores(g, partial, at, made)
     return partial
 
 
-def _in_pairs(g: Lowering, o: Reduce, outer: tuple[Operand, ...], kept: int, threads: int) -> list[Buffer]:
+def _in_pairs(
+    g: Lowering,
+    o: Reduce,
+    outer: tuple[Operand, ...],
+    kept: int,
+    threads: int,
+    join: Join,
+    start: Operand | None,
+) -> list[Buffer]:
     """Each thread combines neighbours, then neighbouring pairs, and so on."""
     inner = shape(o.operands_[0])[o.dim + 1 :]
     partial = rooms(g, o, (kept * threads, *inner))
@@ -108,13 +190,13 @@ def _in_pairs(g: Lowering, o: Reduce, outer: tuple[Operand, ...], kept: int, thr
             second = g.b.add(first, index(threads))
             with g.b.nest(Kind.PARALLEL, (threads, *inner)) as (t, *rest):
                 pair = [loads(g, partial, (g.b.add(x, t), *rest)) for x in (first, second)]
-                stores(g, partial, (g.b.add(result, t), *rest), combine(g, o, *pair))
+                stores(g, partial, (g.b.add(result, t), *rest), join(*pair))
     return partial
 
 
 def _halve(
     g: Lowering,
-    o: Reduce,
+    join: Join,
     partial: list[Buffer],
     groups: tuple[int, int],
     each: tuple[int, int],
@@ -126,7 +208,7 @@ def _halve(
     with g.b.nest(Kind.PARALLEL, (count, each[0], *inner)) as (group, i, *rest):
         t = g.b.add(g.b.mul(group, index(apart)), i)
         pair = [loads(g, partial, (x, *rest)) for x in (t, g.b.add(t, index(distance)))]
-        stores(g, partial, (t, *rest), combine(g, o, *pair))
+        stores(g, partial, (t, *rest), join(*pair))
 
 
 # ---------------------------------------------------------------- scan

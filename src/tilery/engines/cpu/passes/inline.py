@@ -179,7 +179,7 @@ class _Inliner:
         while stack:
             for s in stack.pop():
                 if blocks_of(s) and not _is_nest(s):
-                    stack += reversed(blocks_of(s))
+                    stack += reversed(blocks_of(s)[_is_rare(s) :])
                 else:
                     nests.append((s, producer_of(s, self.writers)))
         makers = {p.buffer: (n, p) for n, (_, p) in enumerate(nests) if p is not None}
@@ -273,16 +273,23 @@ class _Inliner:
         self, nest: Loop, chosen: dict[Buffer, Producer], loops: list[Loop], uses: dict[Buffer, int]
     ) -> None:
         """Compute tiles where a nest loads them. `uses` counts how many elements of each it loads."""
-        loops = [*loops, nest]
+        nest.body = self.replaced(nest.body, chosen, [*loops, nest], uses)
+
+    def replaced(
+        self, body: list[Stmt], chosen: dict[Buffer, Producer], loops: list[Loop], uses: dict[Buffer, int]
+    ) -> list[Stmt]:
         copy = Copy()
         memo: dict[tuple[Buffer, tuple[Operand, ...]], Operand] = {}
         shared: dict[Any, Operand] = {}
         out: list[Stmt] = []
-        for s in nest.body:
+        for s in body:
             if isinstance(s, Loop):
                 self.replace(s, chosen, loops, uses)
+            elif isinstance(s, If):
+                s.then = self.replaced(s.then, chosen, loops, uses)
+                s.orelse = self.replaced(s.orelse, chosen, loops, uses)
             p = chosen.get(s.buffer) if isinstance(s, Load) and s.mask is None else None
-            if p is None or not isinstance(s, Load) or len(out) > MAX_BODY or not pays(p, uses[p.buffer], loops):
+            if p is None or not isinstance(s, Load) or len(out) > MAX_BODY or not pays(p, uses.get(p.buffer, 0), loops):
                 out.append(with_values(s, copy))
                 continue
             key = (p.buffer, tuple(map(copy.get, s.index)))
@@ -292,7 +299,7 @@ class _Inliner:
                 if checks:
                     self.passed.add(p)
             copy.values[s.result] = memo[key]
-        nest.body = out
+        return out
 
     # ------------------------------------------------------------ reading and writing memory at once
 
@@ -365,8 +372,13 @@ def _uses(nest: Stmt) -> dict[Buffer, int]:
                 lanes = s.result.lanes if isinstance(s, Load) else 1
                 found[b] = found.get(b, 0) + times * lanes
             turns = (trip_count(s) or 1) if isinstance(s, Loop) else 1
-            stack += [(inner, times * turns) for inner in blocks_of(s)]
+            stack += [(inner, times * turns) for inner in blocks_of(s)[_is_rare(s) :]]
     return found
+
+
+def _is_rare(s: Stmt) -> bool:
+    """Tell whether the first block of a statement is not expected to run."""
+    return isinstance(s, If) and s.rarely
 
 
 def pays(p: Producer, uses: int, loops: list[Loop]) -> bool:

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -36,8 +36,9 @@ TWINS = (
     *("vector add", "softmax", "layer norm", "layer norm backward", "matmul"),
     *("attention", "rms norm", "cross entropy", "swiglu", "dropout"),
 )
+UNSEEN = random.Random(1117).sample(sorted(TWINS), 4)
 HELD_OUT = frozenset(
-    [f"{way}: {name}" for way in ("twin", "triton twin") for name in sorted(random.Random(1117).sample(sorted(TWINS), 4))]
+    [f"{way}: {name}" for way in ("twin", "triton twin") for name in UNSEEN]
     + [f"cutile: {name}" for name in random.Random(32).sample(sorted(MORE), 2)]
     + [f"triton: {name}" for name in random.Random(32).sample(sorted(TRITON), 4)]
 )
@@ -72,7 +73,7 @@ def six() -> Iterator[tuple[str, Callable[[], Any]]]:
         for offset, name in ((0, case.name), (16, f"{case.name}, 16 mod 64")):
             if name in SIX:
                 values = [aligned(x, offset) for x in case.args]
-                yield name, lambda k=kernel, g=case.grid, v=values: k.launch(g, v, convention="cutile")
+                yield name, partial(kernel.launch, case.grid, values, convention="cutile")
 
 
 def more() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -85,7 +86,7 @@ def more() -> Iterator[tuple[str, Callable[[], Any]]]:
         name = next(name for name in MORE if title.startswith(name))
         module = tilery.cutile.module(getattr(more_kernels, case.kernel), [*case.arrays, *case.constants])
         kernel = tilery.compile(module, engine="cpu")
-        yield name, lambda k=kernel, c=case: k.launch(c.grid, c.arrays, convention="cutile")
+        yield name, partial(kernel.launch, case.grid, case.arrays, convention="cutile")
 
 
 def triton() -> Iterator[tuple[str, Callable[[], Any]]]:

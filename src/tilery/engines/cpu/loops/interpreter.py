@@ -483,10 +483,14 @@ STEPS: dict[str, Callable[..., Array]] = {
     "fma": fma,
     "add": add,
     "mul": mul,
-    "larger": lambda a, b: np.where(b > a, b, a),
-    "smaller": lambda a, b: np.where(b < a, b, a),
+    "larger": lambda a, b: chosen(b > a, b, a),
+    "smaller": lambda a, b: chosen(b < a, b, a),
 }
 """Floating-point operations on operands of one type."""
+
+
+def chosen(condition: Array, x: Array, y: Array) -> Array:
+    return np.where(condition, x, y)
 
 
 def floating(s: Float, operands: list[Array]) -> Array:

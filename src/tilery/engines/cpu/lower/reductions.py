@@ -83,9 +83,7 @@ def _reduced(g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: Sequen
         stores(g, results, at, loads(g, partial, (index(0), *rest)))
 
 
-def _tree(
-    g: Lowering, o: Reduce, outer: tuple[Operand, ...], join: Join, start: Operand | None = None
-) -> list[Buffer]:
+def _tree(g: Lowering, o: Reduce, outer: tuple[Operand, ...], join: Join, start: Operand | None = None) -> list[Buffer]:
     """Return buffers whose first elements are the results."""
     sizes, dim = shape(o.operands_[0]), o.dim
     kept, warps, lanes = spread_over_threads(sizes, dim)
@@ -115,9 +113,7 @@ def _quick(g: Lowering, o: Reduce) -> str | None:
     return "larger" if isinstance(op, MaxF) else "smaller"
 
 
-def _by_comparison(
-    g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: Sequence[Buffer], name: str
-) -> None:
+def _by_comparison(g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: Sequence[Buffer], name: str) -> None:
     """Reduce by comparisons, which pass over NaN; again where those do not tell: zeros, and rows without a number."""
     worst = Const(F32, INFINITY | (NEGATIVE if name == "larger" else 0))
 
@@ -159,9 +155,9 @@ def _first_to_last(
     if kept == 1:
         return partial
     with g.b.loop(Kind.SERIAL, index(kept), index(1), name="r") as loop:
-        first = g.b.mul(loop.index, index(threads))
+        begin = g.b.mul(loop.index, index(threads))
         with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
-            place = (*outer, g.b.add(first, at[0]), *at[1:])
+            place = (*outer, g.b.add(begin, at[0]), *at[1:])
             made = join(loads(g, partial, at), [g.at(v, place) for v in o.operands_])
             stores(g, partial, at, made)
     return partial

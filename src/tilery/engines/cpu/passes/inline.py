@@ -269,9 +269,7 @@ class _Inliner:
         self.replace(s, chosen, [], _uses(s))
         return [s]
 
-    def replace(
-        self, nest: Loop, chosen: dict[Buffer, Producer], loops: list[Loop], uses: dict[Buffer, int]
-    ) -> None:
+    def replace(self, nest: Loop, chosen: dict[Buffer, Producer], loops: list[Loop], uses: dict[Buffer, int]) -> None:
         """Compute tiles where a nest loads them. `uses` counts how many elements of each it loads."""
         nest.body = self.replaced(nest.body, chosen, [*loops, nest], uses)
 

@@ -19,11 +19,13 @@ from ..loops.nodes import walk as walk_loops
 from ..lower import lower
 from ..stores import written_tensors
 from ..targets import machine_of
+from .fetch import fetch_ahead
 from .hoist import hoist_packing
 from .inline import inline
 from .products import expand_products
 from .registers import split_registers
 from .shadow import shadow
+from .side import fill_on_the_side
 from .simplify import simplify
 from .vectorise import unroll, vectorise
 from .whole import split_masks
@@ -42,11 +44,14 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
         hoist_packing,
         inline,
         simplify,
+        fill_on_the_side,
+        simplify,
         split_masks,
         simplify,
         vectorise(machine),
         unroll,
         simplify,
+        fetch_ahead,
         split_registers(machine),
         simplify,
     ]

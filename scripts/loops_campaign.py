@@ -1,7 +1,7 @@
 """Compare the loop IR of engine cpu with the reference engine, before LLVM is involved.
 
     python scripts/loops_campaign.py --modules 3000 [--mutants N] [--shaped N] [--checked N] [--seed S]
-                                     [--passes NAME,...] [--results FILE] [--seconds N] [--report FILE.md]
+                                     [--passes NAME,... | all] [--results FILE] [--seconds N] [--report FILE.md]
 
 Every kernel is lowered to loop IR, which is verified and interpreted. Memory, globals and printed text must be the same
 bits as on the reference engine; after an error, the operation must be the same. Modules are those of
@@ -43,8 +43,10 @@ from support.mutation import mutate
 from tilery.analysis.fingerprint import fingerprint
 from tilery.cli.progress import progress
 from tilery.engines.common.limits import Limits
-from tilery.engines.cpu.abi import NotLowered
+from tilery.engines.cpu.abi import NotLowered, Specialisation
 from tilery.engines.cpu.lower.checks import CHECKS
+from tilery.engines.cpu.native.targets import TARGETS
+from tilery.engines.cpu.passes import pipeline
 from tilery.engines.cpu.passes.shadow import shadow
 from tilery.engines.registry import load_engine
 from tilery.sanitize import Sanitizer
@@ -203,8 +205,13 @@ def run(function: Callable[[int], Outcome], number: int) -> Outcome:
 
 
 def named_passes(names: str) -> list[Pass]:
-    """Return passes by name: each is the function of the same name in `tilery.engines.cpu.passes.NAME`."""
+    """Return passes by name: each is the function of the same name in `tilery.engines.cpu.passes.NAME`.
+
+    `all` are those that kernels are compiled with for a processor with AVX-512, with `exact`.
+    """
     found: list[Pass] = []
+    if names == "all":
+        return pipeline.passes(TARGETS["avx512"], Specialisation(exact=True))
     for name in filter(None, names.split(",")):
         module = importlib.import_module(f"tilery.engines.cpu.passes.{name}")
         found.append(getattr(module, name))

@@ -65,7 +65,7 @@ GUESS = 16
 MAX_WORK = 3_000_000
 """Statements that are executed in some milliseconds."""
 LINE = 64
-"""Bytes of a cache line. If the launch asks for it, whole lines are stored past the caches."""
+"""Bytes of a cache line."""
 SIGNED = {"sdiv", "srem", "smin", "smax", "slt", "sle", "ashr"}
 
 
@@ -112,6 +112,7 @@ class Rendering(Text):
             x = self.load(stored(t), self.at("i64", "%slots", n))
             self.names[v] = self.truth(x, t, 1)
         self.names.update(zip(kernel.grid, ("%gx", "%gy", "%gz")))
+        self.names[kernel.streams] = "%stream"
         for n, (_, v) in enumerate(kernel.globals):
             self.names[v] = self.load("i64", self.at("i64", "%slots", 4 * count + 3 * names + n))
         (grid,) = (s for s in kernel.body if isinstance(s, Loop))
@@ -293,6 +294,9 @@ class Rendering(Text):
             first = self.use(s.operands[0])
             self.names[s.result] = self.op("add", t, w, self.splat(first, t, w), self.numbers(t, w))
             return
+        if s.name == "slt" and (below := self.first_lanes(s)) is not None:
+            self.names[s.result] = below
+            return
         xs = [self.use(x, w) for x in s.operands]
         if source is I4 and s.name in SIGNED | {"lshr", "shl"}:
             raise NotLowered("integers of 4 bits")
@@ -342,6 +346,19 @@ class Rendering(Text):
             case "shl" if isinstance(b, int) and j == 0 and 0 <= b < 32:
                 return self.mul(a, 1 << b), i << b
         return None
+
+    def first_lanes(self, s: Int) -> str | None:
+        """Return whether consecutive numbers are below another one: some of the first lanes are, counted in a byte."""
+        (i, last), w = s.operands, s.result.lanes
+        if last.lanes != 1 or not isinstance(i, Value) or not 1 < w <= 64:
+            return None
+        first, step = self.steps.get(i, (0, 0))
+        if step != 1:
+            return None
+        here, bound = (str(n) for n in (first, self.number(last)))
+        count = self.let(f"sub i64 {self.intrinsic('smax', 'i64', 1, bound, here)}, {here}")
+        count = self.cast("trunc", self.intrinsic("umin", "i64", 1, count, str(w)), "i64", "i8", 1)
+        return self.compare("ult", "i8", w, self.numbers("i8", w), self.splat(count, "i8", w))
 
     def apply(self, s: Apply) -> None:
         o: Any = s.op
@@ -592,15 +609,8 @@ class Rendering(Text):
         x, kind = self.final(s.value, w)
         mask = None if s.mask is None else self.use(s.mask, w)
         p, step = self.location(s.address, BYTES[kind])
-        if step == 1 and mask is None and w * BYTES[kind] % LINE == 0:
-            first = self.steps[s.address][0]  # type: ignore[index]
-            aligned = self.test("eq", self.let(f"and i64 {first}, {LINE - 1}"), 0)
-            v = vector(kind, w)
-            self.when(
-                self.both("%stream", aligned),
-                lambda: self.store(v, x, p, LINE, ", !nontemporal !0"),
-                lambda: self.store(v, x, p, BYTES[kind]),
-            )
+        if s.streams:
+            self.store(vector(kind, w), x, p, LINE, ", !nontemporal !0")
             return
         if step != "":
             self.put_elements(kind, x, p, step, w, mask)

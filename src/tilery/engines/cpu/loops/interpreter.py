@@ -99,6 +99,7 @@ class Interpreter:
             self.values[v] = (a.reshape(1), 0)
         for v, n in zip(self.kernel.grid, grid):
             self.values[v] = (np.array([n], np.int32), 0)
+        self.values[self.kernel.streams] = (np.ones(1, np.bool_), 0)
         for name, v in self.kernel.globals:
             self.values[v] = (np.array([globals_[name]], np.int64), 0)
         with np.errstate(all="ignore"):
@@ -272,6 +273,8 @@ class Interpreter:
 
     def write(self, s: Write) -> None:
         _, (addresses, values) = self.active(s.mask, self.get(s.address), self.get(s.value))
+        if s.streams and (addresses.reshape(-1, s.address.lanes)[:, 0] % LINE).any():
+            raise AssertionError("what bypasses the caches does not begin at a line")
         if addresses.size:
             self.memory.store(addresses, values.astype(np.uint8) if values.dtype == bool else values)
 
@@ -479,6 +482,8 @@ def applied(s: Apply, operands: list[Array]) -> Array:
     return made.reshape(shape)
 
 
+LINE = 64
+"""Bytes of a cache line."""
 STEPS: dict[str, Callable[..., Array]] = {
     "fma": fma,
     "add": add,

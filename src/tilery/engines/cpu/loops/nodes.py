@@ -239,7 +239,7 @@ class Write:
     value: Operand
     mask: Operand | None = None
     streams: bool = False
-    """Whether the store should bypass the caches if the launch asks for that."""
+    """Whether the store bypasses the caches: of whole lines, from an address that is a multiple of a line on."""
     home: Home | None = None
 
 
@@ -413,6 +413,8 @@ class Kernel:
     body: list[Stmt]
     ops: list[Op]
     """The operations by their numbers in faults."""
+    streams: Value
+    """Whether stores should bypass the caches, i1: the launch writes more than they hold."""
     disjoint: bool = False
     """Whether accesses stay in their homes and no two homes overlap: those of different homes are then independent."""
 
@@ -420,7 +422,7 @@ class Kernel:
 def make_kernel(name: str, params: list[Value], ops: list[Op]) -> Kernel:
     """Return a kernel without a body."""
     x, y, z = (Value(I32, 1, f"grid_{d}") for d in "xyz")
-    return Kernel(name, params, (x, y, z), [], [], ops)
+    return Kernel(name, params, (x, y, z), [], [], ops, Value(I1, 1, "streams"))
 
 
 # ---------------------------------------------------------------- walking

@@ -59,7 +59,7 @@ class Malformed(Exception):
 def verify(kernel: Kernel) -> None:
     """Raise Malformed if a kernel breaks a rule."""
     state = _State()
-    for v in (*kernel.params, *kernel.grid, *(v for _, v in kernel.globals)):
+    for v in (*kernel.params, *kernel.grid, kernel.streams, *(v for _, v in kernel.globals)):
         state.values[v] = None
     if any(v.element is not I32 for v in kernel.grid):
         raise Malformed("the extents of the grid are i32")

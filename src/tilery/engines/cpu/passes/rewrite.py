@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from ..loops.nodes import (
@@ -49,7 +50,12 @@ def with_operands(s: Any, get: Get) -> Any:
 
     match s:
         case Int() | Apply() | Float() | Shuffle():
-            return replace(s, operands=tuple(map(get, s.operands)))
+            new = tuple(map(get, s.operands))
+            if all(map(is_, new, s.operands)):
+                return s  # copies take time, and nothing changes these statements
+            if isinstance(s, Int):
+                return Int(s.result, s.name, new)
+            return replace(s, operands=new)
         case Load():
             return replace(s, index=tuple(map(get, s.index)), mask=maybe(s.mask), other=maybe(s.other))
         case Store():

@@ -45,7 +45,7 @@ from ..loops.nodes import (
     operands,
     walk,
 )
-from .rewrite import natural_lanes, trip_count, with_operands, writes_memory, written_buffers
+from .rewrite import natural_lanes, trip_count, with_operands
 
 DIVISIONS = {"sdiv", "srem", "udiv", "urem"}
 COMMUTES = {"add", "mul", "and", "or", "xor", "eq", "ne", "smin", "smax", "umin", "umax"}
@@ -60,7 +60,7 @@ class _Block:
     """Whether statements may move from here to the block outside."""
     runs: bool = True
     """Whether it is known to run at least once when the block outside runs."""
-    changes: set[Buffer] = field(default_factory=set)
+    changes: frozenset[Buffer] = frozenset()
     """The buffers that a loop stores to."""
     known: dict[Any, Operand] = field(default_factory=dict)
 
@@ -85,14 +85,38 @@ class _Simplifier:
         self.loops: dict[Loop | While, Loop | While] = {}
         self.indices: set[Operand] = set()
         self.jumps = {s.loop for s in walk(kernel.body) if isinstance(s, Jump)}
+        self.effects: dict[int, tuple[frozenset[Buffer], bool]] = {}
+        """The buffers that a statement with blocks writes, and whether it writes memory, by its identity."""
+        self._find_effects(kernel.body)
+
+    def _find_effects(self, body: list[Stmt]) -> tuple[set[Buffer], bool]:
+        found: set[Buffer] = set()
+        memory = False
+        for s in body:
+            if isinstance(s, (Loop, While, If)):
+                inside: set[Buffer] = set()
+                some = False
+                for block in blocks_of(s):
+                    changes, more = self._find_effects(block)
+                    inside |= changes
+                    some |= more
+                self.effects[id(s)] = frozenset(inside), some
+                found |= inside
+                memory |= some
+            else:
+                found.update(buffers_written(s))
+                memory |= isinstance(s, (Write, Atomic, Call))
+        return found, memory
 
     def run(self) -> None:
         self.kernel.body = self.block(self.kernel.body, hoists=False)
 
     # ------------------------------------------------------------ blocks
 
-    def block(self, body: list[Stmt], *, hoists: bool, runs: bool = True, loop: list[Stmt] | None = None) -> list[Stmt]:
-        changes = written_buffers(loop) if loop is not None else set()
+    def block(
+        self, body: list[Stmt], *, hoists: bool, runs: bool = True, loop: Loop | While | None = None
+    ) -> list[Stmt]:
+        changes = self.effects[id(loop)][0] if loop is not None else frozenset()
         self.blocks.append(_Block([], hoists, runs, changes))
         self.statements(body)
         return self.blocks.pop().out
@@ -114,7 +138,7 @@ class _Simplifier:
             x = self.values[x]
         return x
 
-    def change(self, buffers: set[Buffer] | tuple[Buffer, ...], memory: bool) -> None:
+    def change(self, buffers: frozenset[Buffer] | tuple[Buffer, ...], memory: bool) -> None:
         self.clock += 1
         for b in buffers:
             self.version[b] = self.clock
@@ -150,7 +174,7 @@ class _Simplifier:
                 again = While([])
                 self.changed_by(s)
                 self.loops[s] = again
-                again.body = self.block(s.body, hoists=True, loop=s.body)
+                again.body = self.block(s.body, hoists=True, loop=s)
                 self.changed_by(s)
                 self.emit(again)
             case If():
@@ -182,8 +206,7 @@ class _Simplifier:
                 self.blocks[-1].known[key] = made.value
 
     def changed_by(self, s: Stmt) -> None:
-        blocks = [t for block in blocks_of(s) for t in block]
-        self.change(written_buffers(blocks), writes_memory(blocks))
+        self.change(*self.effects[id(s)])
 
     def integer(self, s: Int) -> None:
         xs = tuple(map(self.get, s.operands))
@@ -270,7 +293,7 @@ class _Simplifier:
         self.changed_by(s)
         self.level[s.index] = len(self.blocks) + 1
         self.indices.add(s.index)
-        made.body = self.block(s.body, hoists=s.kind is not Kind.GRID, runs=bool(count), loop=s.body)
+        made.body = self.block(s.body, hoists=s.kind is not Kind.GRID, runs=bool(count), loop=s)
         self.changed_by(s)
         self.emit(made)
 
@@ -303,49 +326,62 @@ def _is_safe(x: Operand) -> bool:
 
 
 def remove_dead(kernel: Kernel) -> None:
-    """Remove statements without an effect: values and buffers that nothing reads, and loops that do nothing."""
+    """Remove statements without an effect: values and buffers that nothing reads, and loops that do nothing.
+
+    Values are used after they are defined, so blocks are read backwards, until no more buffers are found unread.
+    """
+    read = {b for s in walk(kernel.body) for b in _read_by(s)}
     while True:
-        used: set[Value] = set()
-        read: set[Buffer] = set()
-        for s in walk(kernel.body):
-            used.update(x for x in operands(s) if isinstance(x, Value))
-            read.update(buffers_read(s))
-            if isinstance(s, Locate):
-                read.add(s.buffer)
-            elif isinstance(s, Call):
-                read.update(s.results)
-        body, changed = _alive(kernel.body, used, read)
-        kernel.body = body
-        if not changed:
+        alive = _Alive(read)
+        kernel.body = alive.block(kernel.body)
+        if alive.reads == read:
             return
+        read = alive.reads
 
 
-def _alive(body: list[Stmt], used: set[Value], read: set[Buffer]) -> tuple[list[Stmt], bool]:
-    out: list[Stmt] = []
-    changed = False
-    for s in body:
+def _read_by(s: Stmt) -> tuple[Buffer, ...]:
+    """Return the buffers whose elements matter to a statement."""
+    match s:
+        case Locate():
+            return (s.buffer,)
+        case Call():
+            return (*buffers_read(s), *s.results)
+    return buffers_read(s)
+
+
+class _Alive:
+    """Statements with an effect, if only some buffers are read."""
+
+    def __init__(self, read: set[Buffer]) -> None:
+        self.read = read
+        self.used: set[Operand] = set()
+        self.reads: set[Buffer] = set()
+        """The buffers that statements with an effect read."""
+
+    def block(self, body: list[Stmt]) -> list[Stmt]:
+        out: list[Stmt] = []
+        for s in reversed(body):
+            if self.keeps(s):
+                out.append(s)
+                self.used.update(operands(s))
+                self.reads.update(_read_by(s))
+        out.reverse()
+        return out
+
+    def keeps(self, s: Stmt) -> bool:
         match s:
             case Int() | Apply() | Float() | Shuffle() | Load() | Read() | Locate():
-                keep = s.result in used
+                return s.result in self.used
             case Store():
-                keep = s.buffer in read
+                return s.buffer in self.read
             case Product():
-                keep = s.result in read
+                return s.result in self.read
             case Declare():
-                keep = s.buffer in read or s.buffer.scope is Scope.MEMORY
+                return s.buffer in self.read or s.buffer.scope is Scope.MEMORY
             case Loop() | While():
-                s.body, some = _alive(s.body, used, read)
-                changed |= some
-                keep = bool(s.body) or isinstance(s, While) or s.polls or s.kind is Kind.GRID
+                s.body = self.block(s.body)
+                return bool(s.body) or isinstance(s, While) or s.polls or s.kind is Kind.GRID
             case If():
-                s.then, some = _alive(s.then, used, read)
-                s.orelse, more = _alive(s.orelse, used, read)
-                changed |= some or more
-                keep = bool(s.then or s.orelse)
-            case _:
-                keep = True
-        if keep:
-            out.append(s)
-        else:
-            changed = True
-    return out, changed
+                s.then, s.orelse = self.block(s.then), self.block(s.orelse)
+                return bool(s.then or s.orelse)
+        return True

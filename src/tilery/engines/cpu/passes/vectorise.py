@@ -7,9 +7,10 @@ writes: lanes are written in order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ....types import I64
+from ....types import F64, I64
+from ..loops.builder import Builder
 from ..loops.nodes import (
     Apply,
     Check,
@@ -36,6 +37,7 @@ from ..loops.nodes import (
     walk,
 )
 from ..targets import Machine
+from .inline import linear
 from .rewrite import Copy, natural_lanes, trip_count, with_operands
 
 FEW_LANES = 16
@@ -43,47 +45,73 @@ FEW_LANES = 16
 MAX_UNROLLED = 4000
 """Statements that a loop may become."""
 MAX_TURNS = 64
+LINE = 64
+"""Bytes of a cache line."""
+Bounds = tuple[Operand, Operand]
 PURE = (Int, Apply, Float, Shuffle)
 
 
 def vectorise(machine: Machine) -> Callable[[Kernel], None]:
-    """Return the pass for a processor. A chunk has four registers of 32-bit elements."""
+    """Return the pass for a processor. A chunk has four registers of elements that are computed."""
 
     def run(kernel: Kernel) -> None:
-        kernel.body = _block(kernel.body, machine.vector_bytes, kernel.disjoint)
+        kernel.body = _block(kernel.body, _Setting(machine.vector_bytes, kernel.disjoint, kernel.streams))
 
     return run
 
 
-def _block(body: list[Stmt], most: int, disjoint: bool) -> list[Stmt]:
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """How loops are turned into lanes at some place."""
+
+    most: int
+    """The most lanes."""
+    disjoint: bool
+    streams: Value | None
+    """Whether the launch wants stores past the caches; None where that is not worth the code."""
+
+    def rarely(self) -> _Setting:
+        return _Setting(min(self.most, FEW_LANES), self.disjoint, None)
+
+
+def _block(body: list[Stmt], how: _Setting) -> list[Stmt]:
     out: list[Stmt] = []
     for s in body:
         if isinstance(s, Loop):
-            out += _loop(s, most, disjoint)
+            out += _loop(s, how)
             continue
         if isinstance(s, If):
-            s.then = _block(s.then, min(most, FEW_LANES) if s.rarely else most, disjoint)
-            s.orelse = _block(s.orelse, most, disjoint)
+            s.then = _block(s.then, how.rarely() if s.rarely else how)
+            s.orelse = _block(s.orelse, how)
         else:
             for block in blocks_of(s):
-                block[:] = _block(block, most, disjoint)
+                block[:] = _block(block, how)
         out.append(s)
     return out
 
 
-def _loop(s: Loop, most: int, disjoint: bool) -> list[Stmt]:
+def _loop(s: Loop, how: _Setting) -> list[Stmt]:
     if any(blocks_of(each) for each in s.body):
-        s.body = _block(s.body, most, disjoint)
+        s.body = _block(s.body, how)
         return [s]
     count = trip_count(s)
-    if count is None or count < 2 or not _may_run_in_lanes(s, disjoint):
+    if count is None or count < 2 or not _may_run_in_lanes(s, how.disjoint):
         return [s]
+    most = how.most
+    if any(v.element is F64 for each in s.body if (v := defined(each)) is not None):
+        most //= 2
     if any(isinstance(each, Guard) for each in s.body):
         most = min(most, FEW_LANES)
     lanes = 1
     while lanes < most and count % (2 * lanes) == 0:
         lanes *= 2
-    return [s] if lanes == 1 else _in_lanes(s, lanes, count)
+    if lanes == 1:
+        return [s]
+    plain = _in_lanes(s, lanes, s.low, s.high)
+    line = _elements_of_line(s, count)
+    if how.streams is None or not 0 < line <= lanes:
+        return plain
+    return [If(how.streams, _past_caches(s, lanes, line, count), plain)]
 
 
 def _may_run_in_lanes(s: Loop, disjoint: bool) -> bool:
@@ -117,17 +145,29 @@ def _may_run_in_lanes(s: Loop, disjoint: bool) -> bool:
     return True
 
 
-def _in_lanes(s: Loop, lanes: int, count: int) -> list[Stmt]:
-    """Return a loop whose iterations do what `lanes` iterations did."""
+def _in_lanes(
+    s: Loop, lanes: int, low: Operand, high: Operand, *, streams: bool = False, only: Bounds | None = None
+) -> list[Stmt]:
+    """Return a loop whose iterations do what `lanes` iterations did.
+
+    It may store past the caches, or only the elements from one index to another.
+    """
     copy = Copy()
     body: list[Stmt] = []
-    made = Loop(s.kind, Value(I64, 1, s.index.name), s.low, s.high, body, lanes)
-    first: Operand = s.low if count == lanes else made.index
+    made = Loop(s.kind, Value(I64, 1, s.index.name), low, high, body, lanes)
+    is_one = trip_count(made) == 1
     vector = Value(I64, lanes)
-    body.append(Int(vector, "ramp", (first,)))
+    body.append(Int(vector, "ramp", (low if is_one else made.index,)))
     copy.values[s.index] = vector
     for each in s.body:
         new = with_operands(each, copy.get)
+        if isinstance(new, Write) and only is not None:
+            b = Builder(body)
+            first, end = only
+            mask = b.both(b.integer("sle", first, vector), b.integer("slt", vector, end))
+            new = replace(new, mask=mask)
+        elif isinstance(new, Write) and streams:
+            new = replace(new, streams=True)
         v = defined(each)
         if v is not None:
             width = natural_lanes(new)
@@ -135,7 +175,65 @@ def _in_lanes(s: Loop, lanes: int, count: int) -> list[Stmt]:
                 width = max((x.lanes for x in operands(new)), default=1)
             new = replace(new, result=copy.fresh(v, width))
         body.append(new)
-    return body if count == lanes else [made]
+    return body if is_one else [made]
+
+
+# ---------------------------------------------------------------- stores past the caches
+
+
+def _elements_of_line(s: Loop, count: int) -> int:
+    """Return the elements of a cache line, if a loop writes neighbours and some of them may be computed again; else 0.
+
+    Elements that were overwritten in the meantime come out wrong then, and are not stored. They must not become
+    addresses, indices or divisors.
+    """
+    if not s.body or s.low != index(0) or not isinstance(s.body[-1], Write) or s.body[-1].mask is not None:
+        return 0
+    write = s.body[-1]
+    item = write.value.element.bits // 8
+    form = linear(write.address, s.body)
+    if item < 2 or form is None or form[1] != {s.index: index(item)} or count * item % LINE:
+        return 0
+    unsure: set[Operand] = set()
+    for each in s.body[:-1]:
+        if not isinstance(each, (*PURE, Load, Read)):
+            return 0
+        used: tuple[Operand, ...] = ()
+        match each:
+            case Load():
+                used = each.index
+            case Read():
+                used = (each.address,)
+            case Int(name="sdiv" | "srem" | "udiv" | "urem"):
+                used = each.operands[1:]
+        if not unsure.isdisjoint(used):
+            return 0
+        if isinstance(each, (Load, Read)) or not unsure.isdisjoint(operands(each)):
+            unsure.add(each.result)
+    return LINE // item
+
+
+def _past_caches(s: Loop, lanes: int, line: int, count: int) -> list[Stmt]:
+    """Store whole lines past the caches, wherever the first one begins; the elements around them as usual."""
+    out: list[Stmt] = []
+    b = Builder(out)
+    write = s.body[-1]
+    assert isinstance(write, Write)
+    start = linear(write.address, s.body)
+    assert start is not None
+    rest = b.integer("and", b.sub(index(0), start[0]), index(LINE - 1))
+    before = b.integer("udiv", rest, index(LINE // line))
+    uneven = b.integer("slt", index(0), before)
+    with b.when(uneven):
+        b.block += _in_lanes(s, line, index(0), index(line), only=(index(0), before))
+    at = before
+    for width in dict.fromkeys((lanes, line)):
+        out += _in_lanes(s, width, at, index(count - width + 1), streams=True)
+        left = b.sub(index(count), at)
+        at = b.sub(index(count), b.integer("and", left, index(width - 1)))
+    with b.when(uneven):
+        b.block += _in_lanes(s, line, index(count - line), index(count), only=(at, index(count)))
+    return out
 
 
 # ---------------------------------------------------------------- short loops

@@ -1,6 +1,6 @@
 """Compare the code that engine cpu makes by way of the loop IR with that of its older emitter.
 
-    python bench/emitters.py [--only NAME] [--rounds 3] [--known] [--report docs/reports/lab/emitters.md]
+    python bench/emitters.py [--only NAME] [--rounds 3] [--known | --held-out] [--report docs/reports/lab/emitters.md]
 
 Times are processor times in compiled code on one core, the least of many launches. The two take turns in processes of
 their own, so that other work on the machine hits both. A third of the kernels is held out: their code is not looked at
@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -47,20 +48,19 @@ SECONDS = 0.4
 """Of processor time in which a kernel is launched again and again."""
 
 
-def programs(only: str, known: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
+def programs(args: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield names of kernels and functions that launch them."""
 
-    def wanted(kind: str, names: tuple[str, ...]) -> bool:
-        return any(only in f"{kind}: {name}" and not (known and f"{kind}: {name}" in HELD_OUT) for name in names)
+    def chosen(full: str) -> bool:
+        return args.only in full and not (args.held_out if full not in HELD_OUT else args.known)
 
     makers = {"six": (SIX, six), "cutile": (MORE, more), "triton": (TRITON, triton)}
     makers |= {"twin": (TWINS, lambda: twins(1)), "triton twin": (TWINS, lambda: twins(0))}
     for kind, (names, make) in makers.items():
-        if wanted(kind, names):
+        if any(chosen(f"{kind}: {name}") for name in names):
             for name, call in make():
-                full = f"{kind}: {name}"
-                if only in full and not (known and full in HELD_OUT):
-                    yield full, call
+                if chosen(f"{kind}: {name}"):
+                    yield f"{kind}: {name}", call
 
 
 def six() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -108,7 +108,7 @@ def twins(which: int) -> Iterator[tuple[str, Callable[[], Any]]]:
             yield name, calls[which]
 
 
-def measure(only: str, known: bool) -> dict[str, float]:
+def measure(args: argparse.Namespace) -> dict[str, float]:
     """Return the milliseconds of each kernel in compiled code."""
     from tilery.engines.cpu.native import pool
 
@@ -124,7 +124,7 @@ def measure(only: str, known: bool) -> dict[str, float]:
 
     found = {}
     with patch.object(pool.Pool, "run", timed):
-        for name, call in programs(only, known):
+        for name, call in programs(args):
             taken[:] = [0.0, 0]
             call()
             if not taken[1]:
@@ -144,10 +144,9 @@ def collect(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for _ in range(args.rounds):
         for way in ("old", "loops"):
-            env = {key: value for key, value in os.environ.items() if key != "TILERY_CPU_LOOPS"}
-            if way == "loops":
-                env["TILERY_CPU_LOOPS"] = "1"
+            env = {**os.environ, "TILERY_CPU_EMITTER": way}
             command = [sys.executable, __file__, "--child", "--only", args.only, *["--known"] * args.known]
+            command += ["--held-out"] * args.held_out
             done = subprocess.run(command, env=env, capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{way}: {done.stderr[-3000:]}")
@@ -157,26 +156,61 @@ def collect(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     return found
 
 
+def page(found: dict[str, dict[str, float]]) -> str:
+    """Render the results."""
+    from tilery.engines.cpu.choice import CLASSES
+    from tilery.engines.cpu.native.compiler import host
+
+    lines = [
+        "# Code of the loop IR against that of the older emitter",
+        "",
+        "`bench/emitters.py` wrote this page. Milliseconds of the processor in compiled code on one core",
+        f"({host().cpu}), the least of many launches; other programs ran on the machine. Processes of both take turns.",
+        "",
+        "| kernel | older emitter | loops | ratio |",
+        "|---|--:|--:|--:|",
+    ]
+    ratios: dict[str, list[float]] = {"known": [], "held-out": []}
+    for name, row in found.items():
+        ratio = row["loops"] / row["old"]
+        ratios["held-out" if name in HELD_OUT else "known"].append(ratio)
+        held = " (held out)" * (name in HELD_OUT)
+        lines.append(f"| {name}{held} | {row['old']:.3f} | {row['loops']:.3f} | {ratio:.2f} |")
+    lines.append("")
+    for kind, some in ratios.items():
+        if some:
+            mean = math.exp(sum(map(math.log, some)) / len(some))
+            within = sum(ratio <= 1.03 for ratio in some)
+            lines.append(f"{len(some)} {kind} kernels: geometric mean {mean:.2f}, worst {max(some):.2f}, ")
+            lines[-1] += f"{within} within 1.03."
+    lines += ["", "## Which emitter compiles what", "", "| class of kernels | emitter | why |", "|---|---|---|"]
+    lines += [f"| {each.name} | {each.emitter} | {each.reason} |" for each in CLASSES]
+    lines += [
+        "",
+        "## Not measured",
+        "",
+        "Several threads; processors with instructions for bf16; compilation, which takes longer by way of loops.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--known", action="store_true")
+    parser.add_argument("--known", action="store_true", help="leave out what is held out")
+    parser.add_argument("--held-out", action="store_true", help="only what is held out")
+    parser.add_argument("--report", type=Path, metavar="FILE.md")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        print(json.dumps(measure(args.only, args.known)))
+        print(json.dumps(measure(args)))
         return 0
-    ratios: dict[bool, list[float]] = {False: [], True: []}
-    for name, row in collect(args).items():
-        ratio = row["loops"] / row["old"]
-        ratios[name in HELD_OUT].append(ratio)
-        print(f"{name:36}{row['old']:9.3f}{row['loops']:9.3f}{ratio:7.2f}{' held out' * (name in HELD_OUT)}")
-    for held, some in ratios.items():
-        if some:
-            mean = math.exp(sum(map(math.log, some)) / len(some))
-            print(f"{'held out' if held else 'known'}: {len(some)}, mean {mean:.3f}, worst {max(some):.2f}")
+    text = page(collect(args))
+    if args.report:
+        args.report.write_text(text, "utf-8")
+    print(text)
     return 0
 
 

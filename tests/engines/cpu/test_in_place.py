@@ -14,6 +14,7 @@ if sys.platform != "linux":
 
 import tilery
 from support.both_engines import assert_same, partition, whole
+from tilery.engines.cpu.choice import OLD, VARIABLE
 from tilery.engines.cpu.native.build import lower_kernel
 from tilery.engines.cpu.native.compiler import host
 
@@ -66,8 +67,9 @@ def test_accumulators(name: str, t: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "in_place"), [("plain", True), ("negated", True), ("left operand", False)])
-def test_only_where_nothing_else_reads_it(name: str, in_place: bool) -> None:
+def test_only_where_nothing_else_reads_it(name: str, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In place, a loop needs no copy of its accumulator to the second buffer of the pair."""
+    monkeypatch.setenv(VARIABLE, OLD)  # by loops there is no such pair
     module = tilery.parse(loop(64, "f32", PRODUCTS[name]))
     lowered = lower_kernel(module, module.entries[0], False, host())
     assert lowered is not None

@@ -15,7 +15,8 @@ from support.contract import arguments, random_case
 from support.native_loops import load
 from tilery.engines.common.limits import Limits
 from tilery.engines.cpu.abi import NotLowered, Specialisation
-from tilery.engines.cpu.native.build import LOOPS, lower_kernel
+from tilery.engines.cpu.choice import VARIABLE
+from tilery.engines.cpu.native.build import lower_kernel
 from tilery.engines.cpu.native.compiler import host
 from tilery.engines.cpu.native.targets import TARGETS
 from tilery.engines.cpu.passes.pipeline import passes
@@ -61,7 +62,7 @@ def test_without_passes_but_for_products(seed: int) -> None:
 @pytest.fixture
 def by_loops(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Compile kernels of engine cpu by way of loops."""
-    monkeypatch.setenv(LOOPS, "1")
+    monkeypatch.setenv(VARIABLE, "loops")
     return lambda text: tilery.compile(tilery.parse(text), engine="cpu")
 
 
@@ -103,7 +104,7 @@ def test_an_endless_loop_is_stopped(by_loops: Any) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["vadd", "gelu", "softmax", "layernorm", "gemm", "attention"])
 def test_no_promises_that_are_not_kept(monkeypatch: pytest.MonkeyPatch, name: str, target: str) -> None:
-    monkeypatch.setenv(LOOPS, "1")
+    monkeypatch.setenv(VARIABLE, "loops")
     module = tilery.parse((KERNELS / f"{name}.mlir").read_text())
     lowered = lower_kernel(module, module.entries[0], False, TARGETS[target])
     assert lowered is not None

@@ -6,7 +6,6 @@ What is on disk is found by what the kernel computes, so that a kernel that was 
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -14,6 +13,7 @@ from ....analysis.fingerprint import fingerprint
 from ....ir import Refused, walk
 from ....ops import Entry, Module
 from ..abi import ALLOWED_SYMBOLS, Lowered, NotLowered, Specialisation, Target
+from ..choice import LOOPS, emitter_of
 from ..emitter import lower
 from ..passes.pipeline import lower_by_loops
 from . import pool, pool_ir
@@ -32,8 +32,6 @@ from .objects import Code
 from .process import Child
 
 Built = tuple[Lowered, Code]
-LOOPS = "TILERY_CPU_LOOPS"
-"""An environment variable: if it is set, kernels are compiled by way of the loop IR."""
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
 """Objects that are loaded, by the key of their kernel."""
 
@@ -69,7 +67,7 @@ def lower_kernel(
     """Lower a kernel; None if the reference engine has to run it."""
     wanted = Specialisation(exact=exact)
     try:
-        if checks or LOOPS in os.environ:
+        if checks or emitter_of(entry, target) == LOOPS:
             lowered = lower_by_loops(module, entry, target, wanted, checks)
         else:
             lowered = lower(module, entry, target, wanted)
@@ -85,7 +83,7 @@ def key_of(module: Module, entry: Entry, exact: bool, checks: frozenset[str] = f
     """Return the name of a kernel in the cache."""
     target = host()
     computes = fingerprint(*module.globals, entry)
-    way = " ".join(["loops"] * (LOOPS in os.environ) + sorted(checks))
+    way = " ".join([LOOPS if checks else emitter_of(entry, target), *sorted(checks)])
     parts = ["kernel", versions(), target.triple, target.cpu, feature_string(target), str(exact), way, computes]
     return "\0".join(parts)
 

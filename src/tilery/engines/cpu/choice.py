@@ -1,0 +1,74 @@
+"""Which of two emitters compiles a kernel: by way of the loop IR, or the older one where that is faster.
+
+A kernel belongs to the first class of `CLASSES` that it fits, or to none. The environment variable `TILERY_CPU_EMITTER`
+(`loops` or `old`) overrules the choice, for comparisons.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...ir import walk
+from ...ops import Entry, LoadPtrTko, MmaF, MmaI, StorePtrTko
+from ...types import BF16
+from .abi import Target
+from .tiles import element, is_scalar
+
+VARIABLE = "TILERY_CPU_EMITTER"
+LOOPS, OLD = "loops", "old"
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Kernels that one emitter is better at, with the measured reason."""
+
+    name: str
+    emitter: str
+    reason: str
+    fits: Callable[[Entry, Target], bool]
+
+
+def _multiplies_integers(entry: Entry, target: Target) -> bool:
+    return any(isinstance(o, MmaI) for o in walk(entry))
+
+
+def _has_pairs(entry: Entry, target: Target) -> bool:
+    return "avx512bf16" in target.features and any(isinstance(o, MmaF) and element(o.lhs) is BF16 for o in walk(entry))
+
+
+def _has_tiles_of_pointers(entry: Entry, target: Target) -> bool:
+    accesses = (o for o in walk(entry) if isinstance(o, (LoadPtrTko, StorePtrTko)))
+    return any(not is_scalar(o.operands[0]) for o in accesses)
+
+
+CLASSES = (
+    Class(
+        "products of 8-bit integers",
+        OLD,
+        "Only the older one packs four along K for the instructions of the processor: loops take 6.7 times as long.",
+        _multiplies_integers,
+    ),
+    Class(
+        "products of bf16 on processors with instructions for them",
+        OLD,
+        "Only the older emitter uses dot products of bf16 and AMX; the loop IR has no such steps yet.",
+        _has_pairs,
+    ),
+    Class(
+        "loads and stores through tiles of pointers",
+        OLD,
+        "The older one finds rows of neighbours once for a tile: copying 64 elements by loops takes 1.4 times as long.",
+        _has_tiles_of_pointers,
+    ),
+    Class("all other kernels", LOOPS, "See docs/reports/lab/emitters.md.", lambda entry, target: True),
+)
+
+
+def emitter_of(entry: Entry, target: Target) -> str:
+    """Return the emitter of a kernel."""
+    asked = os.environ.get(VARIABLE)
+    if asked in (LOOPS, OLD):
+        return asked
+    return next(each.emitter for each in CLASSES if each.fits(entry, target))

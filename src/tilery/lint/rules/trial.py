@@ -83,3 +83,52 @@ def undefined(facts: Facts) -> Iterator[Report]:
         }
     """
     yield from ()
+
+
+@rule("deadlock", ERROR)
+def deadlock(facts: Facts) -> Iterator[Report]:
+    """Tile blocks wait for ever, whatever the arguments are.
+
+    The kernel was launched on made-up arguments. In each launch in which some tile blocks got past the loop, others
+    waited in it for memory that no tile block would change. Where all of them wait, it may be for another kernel, and
+    nothing is reported.
+
+    Fix: Release the lock on every way out, or let each tile block do what the others wait for.
+
+    Bad:
+        entry @k(%lock: tile<ptr<i32>>, %p: tile<ptr<i32>>) {
+          %zero = constant <i32: 0> : tile<i32>
+          %one = constant <i32: 1> : tile<i32>
+          %got = loop : token {
+            %old, %t = atomic_cas_tko acquire device %lock, %zero, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+            %free = cmpi equal %old, %zero, signed : tile<i32> -> tile<i1>
+            if %free {
+              break %t : token
+            }
+            continue
+          }
+          %v, %u = load_ptr_tko weak %p token=%got : tile<ptr<i32>> -> tile<i32>, token
+          %w = addi %v, %one : tile<i32>
+          %x = store_ptr_tko weak %p, %w token=%u : tile<ptr<i32>>, tile<i32> -> token
+          return
+        }
+    Good:
+        entry @k(%lock: tile<ptr<i32>>, %p: tile<ptr<i32>>) {
+          %zero = constant <i32: 0> : tile<i32>
+          %one = constant <i32: 1> : tile<i32>
+          %got = loop : token {
+            %old, %t = atomic_cas_tko acquire device %lock, %zero, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+            %free = cmpi equal %old, %zero, signed : tile<i32> -> tile<i1>
+            if %free {
+              break %t : token
+            }
+            continue
+          }
+          %v, %u = load_ptr_tko weak %p token=%got : tile<ptr<i32>> -> tile<i32>, token
+          %w = addi %v, %one : tile<i32>
+          %x = store_ptr_tko weak %p, %w token=%u : tile<ptr<i32>>, tile<i32> -> token
+          %y = store_ptr_tko release device %lock, %zero token=%x : tile<ptr<i32>>, tile<i32> -> token
+          return
+        }
+    """
+    yield from ()

@@ -32,6 +32,8 @@ class Did:
         """The elements that each access had."""
         self.holes: dict[Op, set[int]] = {}
         """The tile blocks in which an access left out a part of a tile."""
+        self.stuck = 0
+        """The tile blocks that wait for ever, if it is a deadlock."""
 
 
 class TrialBounds(Bounds):

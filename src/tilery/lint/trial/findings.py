@@ -20,6 +20,7 @@ BY_CHECK = {
     "uninit": "alloca-unwritten",
     "undefined": "undefined",
     "padding": "padding-takes-part",
+    "deadlock": "deadlock",
 }
 """The rule for a fault that a check of the sanitizer finds."""
 UNDEFINED: dict[type[Op], str] = {
@@ -38,6 +39,7 @@ SAME = {
             "same-address", "wait-without-token", "weak-flag",
         )
     ),
+    "deadlock": frozenset(("deadlock", "endless-loop")),
     "alloca-unwritten": frozenset(("alloca-unwritten", "out-of-bounds", "missing-token")),
     "out-of-bounds": frozenset(("out-of-bounds", "alloca-escapes", "read-only-store", "false-promise")),
     "unpadded-load": frozenset(("unpadded-load", "unpadded-edge")),

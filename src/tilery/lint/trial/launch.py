@@ -29,7 +29,7 @@ from ...ops import (
     Reduce,
 )
 from ...sanitize.checks import Check
-from ...sanitize.reports import Report
+from ...sanitize.reports import Place, Report
 from ...sanitize.sanitizer import Sanitizer
 from ...sanitize.schedule import ScheduledMachine
 from ...sanitize.uninit import padding_of
@@ -44,6 +44,8 @@ from .signature import Signature
 LEAST, CHECKS = "alignment", "alignment,uninit,promise,undefined,race"
 MEASURE, PADDING = "measure", "padding"
 """Launches with other checks than those of the sanitizer."""
+DEADLOCK = "deadlock"
+"""The reports of tile blocks that wait for ever."""
 STEPS = 2000
 """Operations of a launch, on batches of tile blocks."""
 WORK = 1 << 22
@@ -102,6 +104,11 @@ class _Counting:
         budget.work -= cost * batch.lanes
         if self.done > WORK or budget.is_spent or sum(content.pages for content in self.contents) > PAGES:
             raise self.error(batch, o, ErrorKind.STEPS, "stopped after too much work")  # type: ignore[attr-defined]
+
+    def _deadlock(self, active: list[Batch]) -> ExecutionError:
+        self.did.stuck = sum(batch.lanes for batch in active)
+        made: ExecutionError = super()._deadlock(active)  # type: ignore[misc]  # a machine
+        return made
 
 
 class _Machine(_Counting, Machine):
@@ -243,7 +250,11 @@ class Trials:
             error = failed
         except TileError:
             return None
-        return Trial(profile, grid, list(found.reports), did, error)
+        reports = list(found.reports)
+        if error is not None and 0 < did.stuck < prod(grid):
+            place = Place(error.op, error.block or ())
+            reports.append(Report(DEADLOCK, "some tile blocks wait for ever, and others do not", [place], count=1))
+        return Trial(profile, grid, reports, did, error)
 
     def _label(self, value: Any) -> str:
         at = self._facts.entry.body.args.index(value)

@@ -11,7 +11,7 @@ from ...ops import Alloca, LoadPtrTko, LoadViewTko, Module
 from ...sanitize.reports import Report
 from ..facts import Facts
 from .arguments import BASE, MORE, Profile, drawn
-from .launch import Budget, Trial, Trials
+from .launch import DEADLOCK, Budget, Trial, Trials
 from .padding import Padding
 from .signature import read_signature
 
@@ -154,6 +154,10 @@ def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
         if any(_matches(key, candidate, report, trial) for trial in some for report in trial.reports):
             continue
         for trial in some:
+            if key[0] == DEADLOCK:  # if all tile blocks wait, it may be for something outside of the kernel
+                if trial.error is None and len(trial.did.ranks.get(candidate.report.op, ())) > 1:
+                    return False
+                continue
             if candidate.hole is not None:
                 if _is_cut(trial, candidate.hole, candidate.report.op):
                     return False

@@ -38,6 +38,8 @@ class Profile:
     """Whether integers that may be the number of tile blocks are that number."""
     tiny: bool = False
     """Whether tensors that are only stored to have one element."""
+    every: int | None = None
+    """The number that all integers are but the sizes and strides of views."""
 
 
 BASE = (
@@ -50,6 +52,8 @@ MORE = (
     Profile("large", 3, (8,), (FAR, 1), (0,), "one", "mixed", "one"),
     Profile("counts", 2, (4,), (0,), (0,), layout="turned", counts=True),
     Profile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True),
+    Profile("noughts", 2, (4,), (0,), (0,), "one", every=0),
+    Profile("ones", 2, (4,), (0,), (1,), "zero", every=1),
     Profile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
     Profile("short", 3, (1,), (0,), (1, 0), "one", "positive"),
     Profile("short and negative", 2, (1,), (FAR, 512), (0, 2), "position", "negative"),
@@ -82,9 +86,12 @@ def choose(signature: Signature, profile: Profile, grid: Sequence[int]) -> dict[
     """Return a number for each parameter that is one."""
     chosen: dict[Value, int | float] = {}
     sizes = strides = small = 0
+    shaping = {v for tensor in signature.tensors for v in (*tensor.sizes, *tensor.strides) if isinstance(v, Value)}
     for value, number in signature.numbers.items():
         if not number.type.is_int:
             chosen[value] = (1.0, 0.5, -2.0, 0.25)[len(chosen) % 4]
+        elif profile.every is not None and value not in shaping:
+            chosen[value] = _held(number, profile.every)
         elif profile.counts and (number.is_count or not (number.is_size or number.is_stride)):
             chosen[value] = _held(number, prod(grid))
         elif number.is_size:
@@ -102,7 +109,7 @@ def choose(signature: Signature, profile: Profile, grid: Sequence[int]) -> dict[
             small += 1
     if profile.tiny:
         for value in _of_outputs(signature):
-            chosen[value] = _held(signature.numbers[value], 1)
+            chosen[value] = 1  # whatever is promised: reports of false promises do not count in these launches
     for tensor in signature.tensors:
         _limit(tensor, signature, chosen)
     for tensor in signature.tensors:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ...ir import Op
 from ...ops import DivI, Extract, For, FToI, Insert, Module, RemI, ShLI, ShRI
 from ..facts import Facts
-from ..rule import Finding
+from ..rule import NOTE, Finding
 from ..rules import RULES
 from .launch import Budget
 from .verdict import Found, run_trials
@@ -86,4 +86,5 @@ def _finding(found: Found) -> Finding:
     ]
     related = tuple((place.op, place.note) for place in report.places[1:])
     message = f"{report.op.name}: {report.rule}"
-    return Finding(name, RULES[name].severity, report.op, message, tuple(filter(None, notes)), related)
+    severity = NOTE if found.hole is not None and not found.always else RULES[name].severity
+    return Finding(name, severity, report.op, message, tuple(filter(None, notes)), related)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from math import prod
 
 from ...diag import TileError
 from ...ir import Op
@@ -23,6 +24,7 @@ SCHEDULES = (1, 2)
 """Random schedules of the first launch, if tile blocks may wait for each other."""
 ENOUGH = 2
 """Launches in which a fault must happen."""
+RACE = "race"
 Key = tuple[object, ...]
 Effort = tuple[int, ...]
 """How much operations did in a launch."""
@@ -115,7 +117,7 @@ def _candidates(done: list[list[Trial]]) -> list[_Candidate]:
                 key, ops, hole = _key(report, trial)
                 if not report.hint and (hole is None or _is_cut(trial, hole, report.op)):
                     candidate = found.setdefault(key, _Candidate(report, ops, hole))
-                    candidate.happened.append(_effort(trial, ops))
+                    candidate.happened.append(_effort(trial, ops, report.check == RACE))
                     here.add(key)
         for key in here:
             found[key].launches += 1
@@ -125,9 +127,9 @@ def _candidates(done: list[list[Trial]]) -> list[_Candidate]:
 def _key(report: Report, trial: Trial) -> tuple[Key, tuple[Op, ...], Op | None]:
     """What is the same for the same fault in another launch, the operations that take part, and a load with holes."""
     ops = tuple(place.op for place in report.places)
-    if report.check == "race":
+    if report.check == RACE:
         first, other = report.op, next(iter(ops[1:2]), report.op)
-        return ("race", *sorted((id(first), id(other)))), (first, other), None
+        return (RACE, *sorted((id(first), id(other)))), (first, other), None
     if report.check == "uninit":
         is_memory = any(isinstance(o, Alloca) for o in ops)
         origin = next((o for o in ops[1:] if isinstance(o, (LoadPtrTko, LoadViewTko))), None)
@@ -138,18 +140,19 @@ def _key(report: Report, trial: Trial) -> tuple[Key, tuple[Op, ...], Op | None]:
     return (report.check, report.rule, report.op), (report.op,), None
 
 
-def _effort(trial: Trial, ops: tuple[Op, ...]) -> Effort:
+def _effort(trial: Trial, ops: tuple[Op, ...], is_race: bool) -> Effort:
+    """How often operations were executed; for a race, which takes several tile blocks, by how many, and on how much."""
     did = trial.did
-    made: list[int] = []
-    for o in ops:
-        made += [did.ran[o], len(did.ranks.get(o, ())), did.elements[o]]
-    return tuple(made)
+    if not is_race:
+        return tuple(did.ran[o] // prod(trial.grid) for o in ops)
+    return tuple(n for o in ops for n in (did.ran[o], len(did.ranks.get(o, ())), did.elements[o]))
 
 
 def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
     """Whether the fault happened in each launch that did as much as one in which it happened."""
     for some in done:
-        if key[0] == Padding.name and key[2] != some[0].profile.floats:
+        profile = some[0].profile
+        if (key[0] == Padding.name and key[2] != profile.floats) or (key[0] == "promise" and profile.tiny):
             continue
         if any(_matches(key, candidate, report, trial) for trial in some for report in trial.reports):
             continue
@@ -162,7 +165,7 @@ def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
                 if _is_cut(trial, candidate.hole, candidate.report.op):
                     return False
                 continue
-            effort = _effort(trial, candidate.ops)
+            effort = _effort(trial, candidate.ops, key[0] == RACE)
             if any(all(a >= b for a, b in zip(effort, other)) for other in candidate.happened):
                 return False
     return True
@@ -175,7 +178,7 @@ def _is_cut(trial: Trial, load: Op, o: Op) -> bool:
 
 
 def _matches(key: Key, candidate: _Candidate, report: Report, trial: Trial) -> bool:
-    if report.check == "race" == candidate.report.check:
+    if report.check == RACE == candidate.report.check:
         return not set(candidate.ops).isdisjoint(place.op for place in report.places[:2])
     return _key(report, trial)[0] == key
 

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,8 @@ from typing import Any
 from gpu_parts.export import export, read_rows
 
 HERE = Path(__file__).parent
+MORE = 1000
+"""The number of the first variant that is added to what an earlier run has built."""
 MANY = 1 << 30
 """More tile blocks than any rule asks for."""
 SILENCE = 40.0
@@ -47,10 +49,12 @@ def build(args: argparse.Namespace) -> int:
 # ---------------------------------------------------------------- compiling
 
 
-def compile_kernel(builder: Any, path: Path, target: str, full: bool, roles_only: bool) -> list[Any]:
-    """Return the jobs of a kernel: functions that compile one variant each."""
+def compile_kernel(
+    builder: Any, path: Path, target: str, full: bool, roles_only: bool, more: str
+) -> list[Callable[[], dict[str, Any]]]:
+    """Return the jobs of a kernel: functions that compile one variant each; with `more` only what it matches."""
     import tilery
-    from tilery.engines.gpu.variants import ONE_EACH, TWO_EACH, Variant, default_variant
+    from tilery.engines.gpu.variants import Variant
     from tilery.engines.work import work_of
     from tilery.tuner.search import AS_IS
     from tilery.tuner.space import full_space, pruned_space
@@ -61,13 +65,14 @@ def compile_kernel(builder: Any, path: Path, target: str, full: bool, roles_only
     engines = ("triton", "tileiras")
     kept = [] if roles_only else pruned_space(work, target, engines)
     roles = {"triton": Variant("triton"), "as is": AS_IS}
-    # The default depends on how many tile blocks a row launches, and a kernel has several rows.
-    defaults = {most: default_variant(replace(work, blocks=most)) for most in (ONE_EACH, TWO_EACH, MANY)}
+    defaults = defaults_of(work)
     every = dict.fromkeys(
         [*defaults.values(), *roles.values(), *kept, *(full_space(work, target, engines) if full else ())]
     )
-    jobs = []
-    for number, variant in enumerate(every):
+    jobs: list[Callable[[], dict[str, Any]]] = []
+    for number, variant in enumerate(every, MORE if more else 0):
+        if more and not re.search(more, variant.label):
+            continue
         facts = {
             "label": variant.label,
             "engine": variant.engine,
@@ -88,10 +93,20 @@ def compile_kernel(builder: Any, path: Path, target: str, full: bool, roles_only
     return jobs
 
 
+def defaults_of(work: Any) -> dict[int, Any]:
+    """Return the default variants by the most tile blocks for which each is: a kernel has several rows."""
+    from tilery.engines.gpu.variants import ONE_EACH, TWO_EACH, default_variant
+
+    return {most: default_variant(replace(work, blocks=most)) for most in (ONE_EACH, TWO_EACH, MANY)}
+
+
 def compile_all(
-    folder: Path, names: list[str], target: str, full: str, workers: int, roles_only: bool = False
+    folder: Path, names: list[str], target: str, full: str, workers: int, roles_only: bool = False, more: str = ""
 ) -> float:
-    """Compile the variants of all kernels; return the seconds that it took."""
+    """Compile the variants of all kernels; return the seconds that it took.
+
+    With `more`, variants that match it are compiled and take the place of those that an earlier run has built.
+    """
     from tilery.tuner.builds import Builds
 
     started = time.monotonic()
@@ -100,16 +115,30 @@ def compile_all(
         for name in names:
             (folder / "built" / name).mkdir(parents=True, exist_ok=True)
             whole = bool(full) and re.search(full, name) is not None
-            jobs = compile_kernel(builder, folder / f"{name}.tileirbc", target, whole, roles_only)
+            jobs = compile_kernel(builder, folder / f"{name}.tileirbc", target, whole, roles_only, more)
             futures[name] = [pool.submit(job) for job in jobs]
         for name, waiting in futures.items():
             variants = [future.result() for future in waiting]
+            if more:
+                variants = [*built_before(folder, name, more), *variants]
             (folder / "built" / name / "variants.json").write_text(json.dumps(variants), "utf-8")
             failed = [v for v in variants if "error" in v]
             print(f"{name}: {len(variants)} variants, {len(failed)} not compiled, {time.monotonic() - started:.0f} s")
             for v in failed[:3]:
                 print(f"    {v['label']}: {v['error'][:150]}", flush=True)
     return time.monotonic() - started
+
+
+def built_before(folder: Path, name: str, without: str) -> list[dict[str, Any]]:
+    """Return the variants that an earlier run has built, but for those that match; the defaults are those of today."""
+    import tilery
+    from tilery.engines.work import work_of
+
+    variants = json.loads((folder / "built" / name / "variants.json").read_text("utf-8"))
+    defaults = defaults_of(work_of(tilery.load(str(folder / f"{name}.tileirbc")).entries[0]))
+    for v in variants:
+        v["default_up_to"] = [most for most, each in defaults.items() if each.label == v["label"]]
+    return [v for v in variants if not re.search(without, v["label"])]
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -154,9 +183,9 @@ def run(args: argparse.Namespace) -> int:
     deadline = time.monotonic() + 60 * args.minutes
     names = list(dict.fromkeys(row["kernel"] for row in rows))
     facts: dict[str, Any] = {"rows": [], "bad": [], "missing": [], "cores": os.cpu_count()}
-    if not args.built:
+    if args.more or not args.built:
         workers = args.workers or os.cpu_count() or 1
-        facts["compile_seconds"] = compile_all(args.kernels, names, args.target, args.full, workers, args.roles)
+        compile_all(args.kernels, names, args.target, args.full, workers, args.roles, args.more)
     facts["versions"] = dict(compiler_versions())
     while rows and time.monotonic() < deadline:
         rows = supervise(rows, args, facts, deadline)
@@ -261,6 +290,7 @@ def main() -> int:
     runs.add_argument("--target", default="sm_90")
     runs.add_argument("--roles", action="store_true", help="measure the defaults only, without tuning")
     runs.add_argument("--built", action="store_true", help="measure what an earlier run compiled")
+    runs.add_argument("--more", default="", help="compile variants that match this, too, and add them")
     runs.add_argument("--workers", type=int, default=0)
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path, nargs="+")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+GLUON = Path(__file__).parents[1] / "gpu_gluon.toml"
 PEAKS = {"bf16": 989e12, "f16": 989e12, "f8": 1979e12, "tf32": 494e12}
 """What NVIDIA states for an H200, in operations per second without sparsity."""
 COLUMNS = ("gpu tuned", "gpu default", "triton", "tileiras tuned", "tileiras as is", "torch", "limit")
@@ -90,7 +92,7 @@ def publish(runs: list[dict[str, Any]], folder: Path, samples: str = "") -> None
 
 def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits: Any, samples: str) -> str:
     """Return the page."""
-    versions = runs[0]["versions"]
+    versions = {name: version for run in runs for name, version in run["versions"].items()}
     lines = [
         "# Kernels on a GPU",
         "",
@@ -125,8 +127,9 @@ def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits
         "| kernel | shape | " + " | ".join(COLUMNS) + " | tuned variant |",
         "|---|---|" + "--:|" * len(COLUMNS) + "---|",
         *(_line(row, cells) for row, cells in zip(rows, table)),
+        *_fed(rows),
         *_full(rows, table),
-        *_cost(rows, runs),
+        *_cost(rows),
         *(_samples(samples) if samples else []),
         *_failures(rows, runs),
         "",
@@ -180,6 +183,48 @@ def _line(row: Row, cells: Cells) -> str:
     return f"| {row['name']} | {row['shape']} | {' | '.join(shown)} | {found['label'] if found else '-'} |"
 
 
+def _fed(rows: list[Row]) -> list[str]:
+    """What a warp that copies gains, for rows from which its rules were chosen and for those that were held out."""
+    held = set(tomllib.loads(GLUON.read_text("utf-8"))["held_out"])
+    found = []
+    for row in rows:
+        ours = best(row, lambda v: "gluon" in v["label"])
+        others = best(row, lambda v: v["engine"] != "torch" and "gluon" not in v["label"] and v["kept"])
+        peer = best(row, lambda v: v["engine"] == "torch")
+        if ours and others and peer:
+            times = [row["work"] / float(v["seconds"]) for v in (ours, others, peer)]
+            found.append((row["kernel"] in held, row, ours["label"], times))
+    if not found:
+        return []
+    lines = [
+        "",
+        "## A warp that copies",
+        "",
+        "`gluon` variants against the best of all others, see [the guide](../guides/tune.md#a-warp-that-copies). Which",
+        "of them the tuner tries was chosen on the open rows; the held-out ones (`bench/gpu_gluon.toml`) were only",
+        "measured.",
+        "",
+        "| kernel | shape | | gluon | others | torch | best gluon variant |",
+        "|---|---|---|--:|--:|--:|---|",
+    ]
+    for is_held, row, label, times in found:
+        scale, unit = (1e12, " T") if row["unit"] == "TFLOP/s" else (1e9, "")
+        cells = " | ".join(f"{t / scale:,.0f}{unit}" for t in times)
+        kind = "held out" if is_held else "open"
+        lines.append(f"| {row['name']} | {row['shape']} | {kind} | {cells} | {label} |")
+    lines += ["", "| | rows | gluon / others | best of both / others | best of both / torch |", "|---|--:|--:|--:|--:|"]
+    for wanted, name in ((False, "open"), (True, "held out")):
+        some = [times for is_held, _, _, times in found if is_held is wanted]
+        if some:
+            means = (
+                geomean(ours / others for ours, others, _ in some),
+                geomean(max(ours, others) / others for ours, others, _ in some),
+                geomean(max(ours, others) / peer for ours, others, peer in some),
+            )
+            lines.append(f"| {name} | {len(some)} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
+    return lines
+
+
 def _full(rows: list[Row], table: list[Cells]) -> list[str]:
     """What the model loses, for the rows for which everything was tried."""
     whole = [(row, cells) for row, cells in zip(rows, table) if any(not v.get("kept", True) for v in row["variants"])]
@@ -205,21 +250,18 @@ def _full(rows: list[Row], table: list[Cells]) -> list[str]:
     return [*lines, "", f"Geometric mean: {geomean(losses):.3f}."]
 
 
-def _cost(rows: list[Row], runs: list[dict[str, Any]]) -> list[str]:
+def _cost(rows: list[Row]) -> list[str]:
     """How long tuning takes."""
     counts = [sum(v["engine"] != "torch" for v in row["variants"]) for row in rows]
     spent = [row["check_seconds"] + row["final_seconds"] for row in rows]
     compiled = sum(v.get("compile_seconds", 0.0) for row in rows for v in row["variants"])
-    kernels = len({row["kernel"] for row in rows})
-    total = sum(run["compile_seconds"] for run in runs)
     return [
         "",
         "## What tuning costs",
         "",
         f"A row had {sum(counts) / len(counts):.0f} variants on average. Checking and timing them took"
-        f" {sum(spent) / len(spent):.1f} seconds a row (at most {max(spent):.1f}). Compiling all of them took"
-        f" {total:.0f} seconds on {runs[0]['cores']} cores, {total / kernels:.1f} seconds a kernel,"
-        f" or {compiled / max(1, sum(counts)):.1f} processor seconds a variant.",
+        f" {sum(spent) / len(spent):.1f} seconds a row (at most {max(spent):.1f}). Compiling took"
+        f" {compiled / max(1, sum(counts)):.1f} processor seconds a variant.",
     ]
 
 
@@ -231,7 +273,8 @@ def _failures(rows: list[Row], runs: list[dict[str, Any]]) -> list[str]:
         for run in runs
         for kernel, label in run["bad"]
     ]
-    missing = [f"* {name}: not measured" for run in runs for name in run["missing"]]
+    measured = {f"{row['name']} {row['shape']}" for row in rows}
+    missing = [f"* {name}: not measured" for run in runs for name in run["missing"] if name not in measured]
     wrong: dict[str, int] = {}
     for row in rows:
         for v in row["variants"]:

@@ -12,7 +12,7 @@ import pytest
 import tilery
 from tilery.engines.gpu import launch as gpu
 from tilery.engines.gpu.store import Platform, TunedVariant, VariantStore, kernel_digest, merge, shape_class
-from tilery.engines.gpu.variants import Variant, candidate_variants, default_variant
+from tilery.engines.gpu.variants import SHARED, Variant, candidate_variants, default_variant
 from tilery.engines.work import Work
 from tilery.rewrite.hints import with_hints
 
@@ -167,6 +167,20 @@ def test_the_rules(work: Work, label: str) -> None:
     candidates = candidate_variants(work)
     assert len(candidates) == 3 and {c.engine for c in candidates} == {"triton", "tileiras"}
     assert {c.engine for c in candidate_variants(work, ("triton",))} == {"triton"}
+
+
+def test_a_first_launch_tries_a_warp_that_copies() -> None:
+    work = replace(GEMM, feedable=True, rows=128, stored=128 * 128 * 2)
+    assert candidate_variants(work)[0].label == f"triton w4 s{(SHARED - work.stored) // work.loop_bytes} gluon2 p132"
+    for other in ({"rows": 64}, {"needs_transpose": True}, {"loop_bytes": 100_000}, {"waits": True}, {"pure": False}):
+        assert len(candidate_variants(replace(work, **other))) == 3
+
+
+def test_rules_choose_it_for_short_floats() -> None:
+    work = replace(GEMM, feedable=True, narrow=True, rows=128, stored=128 * 128 * 4)
+    assert default_variant(work).label == "triton w4 s5 gluon2 p132"
+    assert default_variant(work, ("tileiras",)).label == "tileiras O3 cta2 occ2"
+    assert default_variant(replace(work, narrow=False)).label == "triton"
 
 
 def test_no_compiler() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpu_parts.export import read_rows
-from gpu_parts.page import columns, geomean, publish, ratios
+from gpu_parts.page import GLUON, columns, geomean, publish, ratios
 
 LIMITS = {"copy": 4e12, "device": "Fake", "torch": "2.0"}
 
@@ -69,6 +70,26 @@ def test_the_page_has_bad_rows_too(tmp_path: Path) -> None:
     assert f"| Add | add | grid 4 1 1, 1024 1 | triton w2 | 5.5 us | 3.84 | {hints} |" in text
     assert "| Add | spin | | not tuned: its tile blocks may wait for each other | | | |" in text
     assert (tmp_path / "gpu.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_the_page_compares_a_warp_that_copies(tmp_path: Path) -> None:
+    fed = variant("triton w4 s3 gluon2 p132", 0.001)
+    held = {**row(*ROW["variants"], fed), "kernel": "bmm_f16", "name": "held"}
+    rows = [row(*ROW["variants"], {**fed, "seconds": 0.004}), held]
+    run = {"rows": rows, "limits": LIMITS, "bad": [], "missing": [], "cores": 2, "versions": {}}
+    publish([run, {**run, "rows": [], "missing": ["held 8"]}], tmp_path)
+    text = (tmp_path / "gpu.md").read_text("utf-8")
+    assert "| copy | 8 | open | 1,000 | 2,000 | 1,333 | triton w4 s3 gluon2 p132 |" in text
+    assert "| held | 8 | held out | 4,000 | 2,000 | 1,333 | triton w4 s3 gluon2 p132 |" in text
+    assert "| open | 1 | 0.500 | 1.000 | 1.500 |" in text and "| held out | 1 | 2.000 | 2.000 | 3.000 |" in text
+    assert "not measured" not in text.split("## Not measured")[0]
+
+
+def test_held_out_kernels_are_kernels_of_rows() -> None:
+    drawn = tomllib.loads(GLUON.read_text("utf-8"))
+    kernels, _ = read_rows()
+    assert not set(drawn["held_out"]) & set(drawn["open"])
+    assert set(drawn["held_out"]) | set(drawn["open"]) <= set(kernels)
 
 
 def test_rows_name_kernels_that_exist() -> None:

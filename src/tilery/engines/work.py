@@ -60,6 +60,8 @@ class Work:
     """Whether tensor cores need the right operand of a product in another order than memory has it."""
     loop_bytes: int = 0
     """Bytes that an iteration of a loop with products loads."""
+    stored: int = 0
+    """Bytes of the tiles that are stored through views."""
     tile: int = 1
     """Elements of the largest tile that is loaded."""
     views: bool = False
@@ -107,6 +109,7 @@ def work_of(entry: Entry) -> Work:
         stepwise=any(isinstance(o, MmaF) and not rounds_once(o) for o in products),
         needs_transpose=any(needs_transpose(o) for o in products),
         loop_bytes=max((_loaded(block) for block in inner if _multiplies(block)), default=0),
+        stored=sum(_bytes(o.tile.type) for o in ops if isinstance(o, StoreViewTko) and isinstance(o.tile.type, Tile)),
         tile=max(tiles, default=1),
         views=any(isinstance(o, LoadViewTko) for o in loads),
         loops=any(not _multiplies(block) and any(o in loads for o in block.ops) for block in inner),

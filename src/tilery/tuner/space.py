@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product, zip_longest
 
-from ..engines.gpu.variants import SPLIT, TRANSPOSE, Option, Variant
+from ..engines.gpu.variants import DEEPEST, PROCESSORS, SHARED, SPLIT, TRANSPOSE, Option, Variant
 from ..engines.triton.config import DEVICE, HOST, POINTERS
 from ..engines.triton.targets import find_target
 from ..engines.work import Work
@@ -25,12 +25,10 @@ STRAIGHT = 64
 MOST = 256
 """With more elements of a tile per thread than this, they do not fit in registers."""
 
-PROGRAMS = (0, 132)
-"""How many programs share the tile blocks: each has its own, or one for each processor of an H100 or H200."""
+PROGRAMS = (0, PROCESSORS)
+"""How many programs share the tile blocks: each has its own, or one for each processor."""
 GROUPS = ((1, 4), (1, 8), (2, 4))
 """How many groups of warps multiply what one more warp copies, and the warps of each."""
-DEEPEST = 12
-"""The most stages of shared memory for what that warp copies."""
 ROWS = 64
 """The fewest rows of a group."""
 ACCUMULATED = 208
@@ -102,7 +100,7 @@ def plausible(work: Work, variant: Variant, target: str) -> bool:
         # Without, only tileiras does well.
         return variant.engine == "tileiras" and "num_cta_in_cga" not in options and _plausible_hints(work, options)
     if SPLIT in options:
-        work = replace(work, accumulator=work.accumulator // 2)
+        work = replace(work, accumulator=work.accumulator // 2, rows=work.rows // 2, stored=work.stored // 2)
         # Two small programs hide each other's waiting, as two CTAs do.
         if options.get("views", HOST) != HOST or options.get("num_warps", 4) != 4 or options.get("num_stages", 3) == 5:
             return False
@@ -112,7 +110,7 @@ def plausible(work: Work, variant: Variant, target: str) -> bool:
         return _plausible_hints(work, options)
     warps, stages = int(options.get("num_warps", 4)), int(options.get("num_stages", 3))
     if "gluon" in options:
-        return _fits_fed(work, int(options["gluon"]), warps, stages, find_target(target).shared)
+        return _fits_fed(work, int(options["gluon"]), warps, stages)
     if work.products:
         return _fits(work, warps, stages, str(options["views"]), find_target(target).shared)
     per_thread = work.tile / (32 * warps)
@@ -145,12 +143,13 @@ def _fits(work: Work, warps: int, stages: int, views: str, shared: int) -> bool:
     return stages >= 2 or work.chained
 
 
-def _fits_fed(work: Work, groups: int, warps: int, stages: int, shared: int) -> bool:
-    """The rules for kernels in which one warp copies: as many stages as fit beside a result of 16 or 32 bits."""
+def _fits_fed(work: Work, groups: int, warps: int, stages: int) -> bool:
+    """The rules for kernels in which one warp copies: as many stages as fit beside the result, or one less."""
     registers = work.accumulator * (1.5 if work.narrow else 1) / (32 * warps * groups)
-    fitting = [(shared - size * work.accumulator - 1024) // work.loop_bytes for size in (2, 4)]
+    held = work.stored if work.chained else 0  # the queries of attention have the shape of its result
+    fitting = min(DEEPEST, (SHARED - work.stored - held) // work.loop_bytes)
     enough = groups == 1 or work.rows >= ROWS * groups
-    return enough and registers <= ACCUMULATED and stages in (*fitting, fitting[0] - 1)
+    return enough and registers <= ACCUMULATED and stages in (fitting, fitting - 1)
 
 
 def _plausible_hints(work: Work, options: dict[str, Option]) -> bool:

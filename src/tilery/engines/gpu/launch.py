@@ -128,7 +128,9 @@ class GpuLoaded:
     def _for_globals(self) -> Variant:
         if self._shared is None:
             entries = self.module.entries
-            self._shared = default_variant(work_of(entries[0]), installed()) if entries else Variant("triton")
+            # The other kernels of the module may have no loops that a warp could feed.
+            work = replace(work_of(entries[0]), feedable=False) if entries else Work()
+            self._shared = default_variant(work, installed()) if entries else Variant("triton")
         return self._shared
 
     def _with(self, variant: Variant) -> CudaLoaded:
@@ -206,10 +208,13 @@ class GpuKernel(Kernel):
         )
 
     def _compiled(self, work: Work, choice: Choice) -> tuple[CudaKernel, Choice]:
-        """Compile a variant; if the compiler of the rules refuses a kernel, take the other one."""
+        """Compile a variant; if the compiler of the rules refuses a kernel, take another one."""
         try:
             return self.loaded.compiled(self.entry, choice.variant), choice
         except TileError:
+            plain = default_variant(replace(work, feedable=False), installed())
+            if choice.by_rules and plain != choice.variant:
+                return self._compiled(replace(work, feedable=False), replace(choice, variant=plain))
             others = tuple(name for name in installed() if name != choice.variant.engine)
             if not choice.by_rules or not others:
                 raise

@@ -46,6 +46,13 @@ HELD = 50_000
 SMALL = 4096
 """Words of tiles, or elements of accumulators, of which four blocks fit on a processor."""
 
+SHARED = 226 << 10
+"""Bytes of shared memory for the stages and the result of such a kernel: Hopper has 1 KiB more, for barriers."""
+FEWEST, DEEPEST = 3, 12
+"""Its stages: with two, the copies do not keep up."""
+PROCESSORS = 132
+"""Those of an H100 or H200; so many programs take turns at the tile blocks of a launch."""
+
 Option = int | bool | str
 
 
@@ -150,6 +157,8 @@ class VariantCompiler:
 def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Variant:
     """Choose a variant by rules. `available` are the compilers that are installed."""
     available = _trusted(work, available)
+    if "triton" in available and work.narrow and (fed := _fed(work)):
+        return fed[0]
     if "tileiras" in available and (chosen := _for_tileiras(work)) is not None:
         return chosen
     if "triton" in available:
@@ -164,16 +173,25 @@ def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Varia
 
 
 def candidate_variants(work: Work, available: tuple[str, ...] = COMPILERS) -> list[Variant]:
-    """Return three variants that may be faster than the default, for a first launch that times them."""
+    """Return three or four variants that may be faster than the default, for a first launch that times them."""
     plain = [Variant.of("tileiras", level=3, occupancy=n) for n in (8, 4, 2)]
     if work.products:
-        found = [Variant("triton"), plain[2], Variant.of("tileiras", level=3)]
+        found = [*_fed(work), Variant("triton"), plain[2], Variant.of("tileiras", level=3)]
     else:
         other = (
             Variant.of("triton", unroll=4, pipeline=0) if work.stores else Variant.of("triton", unroll=0, pipeline=3)
         )
         found = [other if work.loops else Variant("triton"), plain[0], plain[1]]
     return [variant for variant in found if variant.engine in _trusted(work, available)]
+
+
+def _fed(work: Work) -> list[Variant]:
+    """The variant in which one warp copies for two groups that multiply: other GPUs than Hopper refuse it."""
+    large = work.accumulator >= 128 * 128 and work.rows >= 128 and work.loop_bytes > 0
+    stages = min(DEEPEST, (SHARED - work.stored) // max(work.loop_bytes, 1))
+    if not (work.feedable and work.pure and large and stages >= FEWEST) or work.needs_transpose or work.waits:
+        return []
+    return [Variant.of("triton", num_warps=4, num_stages=stages, gluon=2, programs=PROCESSORS)]
 
 
 def _trusted(work: Work, available: tuple[str, ...]) -> tuple[str, ...]:

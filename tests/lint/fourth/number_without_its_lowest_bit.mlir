@@ -1,0 +1,13 @@
+// The lowest bit of the number of a block is dropped.
+cuda_tile.module @m { entry @k(%q: tile<ptr<i32>>) {
+  %b, %y, %z = get_tile_block_id : tile<i32>
+  %two = constant <i32: 2> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <i32: 0> : tile<i32>
+  %big = constant <i32: 16> : tile<i32>
+  %i = andi %b, %two : tile<i32>
+  // fixed: %i = ori %b, %zero : tile<i32>
+  %a = offset %q, %i : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %t = store_ptr_tko weak %a, %b : tile<ptr<i32>>, tile<i32> -> token  // fault: lint
+  return
+} }

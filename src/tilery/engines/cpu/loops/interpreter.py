@@ -262,8 +262,8 @@ class Interpreter:
         element = s.result.element
         found = loaded(self.memory.load(addresses, stored(element)), element)
         if every is None:
-            shape = np.broadcast_shapes((*self.axes, 1), self.get(s.address).shape)
-            self.set(s.result, found.reshape(shape))
+            shapes = [self.get(x).shape for x in (s.address, *([] if s.mask is None else [s.mask]))]
+            self.set(s.result, found.reshape(np.broadcast_shapes((*self.axes, 1), *shapes)))
             return
         out = np.zeros(every.shape, carrier(element))
         if s.other is not None:

@@ -10,14 +10,17 @@ of cuTile and Triton need these, and the corpus is beside the checkout; without 
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import checkout
@@ -25,7 +28,7 @@ import tilery
 from support import oracle
 from support.catalogue import FOLDER, Case, read_cases
 from tilery.cli.progress import progress
-from tilery.lint import RULES, Finding, Severity, lint
+from tilery.lint import RULES, Finding, lint
 from tilery.lint.facts import Facts
 from tilery.lint.trial import TrialRules
 from tilery.smith import smith
@@ -91,13 +94,50 @@ VERDICTS = {
 }
 
 
+class Row(NamedTuple):
+    """A finding: its rule, the line of source, and how bad it is."""
+
+    rule: str
+    where: str
+    severity: str
+
+
+class Results:
+    """What was found so far, by item; a file keeps it, so that a run goes on where an earlier one was stopped."""
+
+    def __init__(self, file: Path | None, share: tuple[int, int]) -> None:
+        self._file, self._share, self._count = file, share, 0
+        self._known: dict[str, list[Row]] = {}
+        for line in file.read_text("utf-8").splitlines() if file is not None and file.exists() else ():
+            item, rows = json.loads(line)
+            self._known[item] = [Row(*row) for row in rows]
+
+    def get(self, item: str, find: Callable[[], list[Finding]]) -> list[Row]:
+        """Return the findings of an item; none if it is not in the share of this run."""
+        if item not in self._known:
+            self._count += 1
+            if self._count % self._share[1] != self._share[0]:
+                return []
+            rows = self._known[item] = [row_of(finding) for finding in find()]
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([item, rows]) + "\n")
+        return self._known[item]
+
+
+def row_of(finding: Finding) -> Row:
+    place = innermost(finding.op.loc)
+    where = "" if place is None else f"{Path(place.file).name}:{place.line}"
+    return Row(finding.rule, where, finding.severity.value)
+
+
 @dataclass
 class Pair:
     """What the rules say about a faulty kernel and about its corrected twin; None if it could not be compiled."""
 
     name: str
-    bad: list[Finding] | None = None
-    good: list[Finding] | None = None
+    bad: list[Row] | None = None
+    good: list[Row] | None = None
     is_launched: bool = False
     """Whether trial launches alone find the fault."""
 
@@ -162,47 +202,64 @@ def can_compile(name: str) -> bool:
     return not name.endswith(".py") or find_spec(needed) is not None
 
 
-def judge_pair(name: str, folder: Path, home: Path = FOLDER) -> Pair:
+def judge_pair(name: str, folder: Path, results: Results, home: Path = FOLDER) -> Pair:
     pair = Pair(name)
-    if can_compile(name):
-        faulty, twin = read_cases(home / name)
-        made = [modules_of(case, name, folder) for case in (faulty, twin)]
-        pair.bad, pair.good = ([f for m in modules for f in lint(m, ignore=QUIET)] for modules in made)
-        bad, good = ({f.rule for m in modules for f in launched(m)} for modules in made)
-        pair.is_launched = bool(bad - good)
+    if not can_compile(name):
+        return pair
+    made: dict[str, list[tilery.Module]] = {}
+
+    def modules(which: str) -> list[tilery.Module]:
+        if not made:
+            made.update(zip(("bad", "good"), (modules_of(case, name, folder) for case in read_cases(home / name))))
+        return made[which]
+
+    item = f"{home.name}/{name}"
+    pair.bad, pair.good = (
+        results.get(f"{item} {which}", lambda: [f for m in modules(which) for f in lint(m, ignore=QUIET)])  # noqa: B023
+        for which in ("bad", "good")
+    )
+    bad, good = (
+        {row.rule for row in results.get(f"{item} {which} launched", lambda: launched(modules(which)))}  # noqa: B023
+        for which in ("bad", "good")
+    )
+    pair.is_launched = bool(bad - good)
     return pair
 
 
-def launched(module: tilery.Module) -> list[Finding]:
-    """Return what trial launches find in a module by themselves."""
-    launches = TrialRules(module)
-    return [found for entry in module.entries for found in launches.findings(Facts(module, entry), ())]
+def launched(modules: list[tilery.Module]) -> list[Finding]:
+    """Return what trial launches find in modules by themselves."""
+    found: list[Finding] = []
+    for module in modules:
+        launches = TrialRules(module)
+        found += [each for entry in module.entries for each in launches.findings(Facts(module, entry), ())]
+    return found
 
 
-def read_corpus() -> Corpus:
+def read_corpus(results: Results) -> Corpus:
     found = Corpus()
     files = sorted(oracle.CORPUS.glob("*.tileirbc")) if oracle.CORPUS.is_dir() else []
     with progress(len(files), "files") as step:
         for path in files:
-            findings = lint(tilery.load(path))
+            rows = results.get(f"corpus/{path.name}", lambda: lint(tilery.load(path)))  # noqa: B023
             found.files += 1
-            found.with_findings += bool(findings)
-            for finding in findings:
-                place = innermost(finding.op.loc)
-                where = "" if place is None else f"{Path(place.file).name}:{place.line}"
-                found.lines[finding.rule, where] += 1
+            found.with_findings += bool(rows)
+            for row in rows:
+                found.lines[row.rule, row.where] += 1
             step(1)
     return found
 
 
-def random_modules(count: int) -> Counter[str]:
-    """Lint random modules; return how many findings each rule has."""
+def random_modules(count: int, results: Results) -> tuple[Counter[str], int]:
+    """Lint random modules; return how many findings each rule has, and the number of errors."""
     found: Counter[str] = Counter()
+    errors = 0
     with progress(count, "random modules") as step:
         for seed in range(count):
-            found.update(finding.rule for finding in lint(smith(seed)))
+            rows = results.get(f"random/{seed}", lambda: lint(smith(seed)))  # noqa: B023
+            found.update(row.rule for row in rows)
+            errors += sum(row.severity == "error" for row in rows)
             step(1)
-    return found
+    return found, errors
 
 
 # ---------------------------------------------------------------- the page
@@ -216,7 +273,7 @@ def judgements() -> dict[str, list[str]]:
     return tomllib.loads(JUDGED.read_text("utf-8"))
 
 
-def rules_of(findings: list[Finding] | None) -> str:
+def rules_of(findings: list[Row] | None) -> str:
     return ", ".join(f"`{rule}`" for rule in dict.fromkeys(f.rule for f in findings or ())) or "none"
 
 
@@ -280,7 +337,14 @@ def corpus_part(found: Corpus) -> list[str]:
     ]  # fmt: skip
 
 
-def page(halves: dict[str, list[Pair]], others: list[Pair], corpus: Corpus, random: Counter[str], count: int) -> str:
+def page(
+    halves: dict[str, list[Pair]],
+    others: list[Pair],
+    corpus: Corpus,
+    random: Counter[str],
+    errors: int,
+    count: int,
+) -> str:
     every = [pair for pairs in halves.values() for pair in pairs] + others
     skipped = sum(pair.bad is None for pair in every)
     fired = Counter(f.rule for pair in every for f in pair.bad or ())
@@ -316,7 +380,6 @@ def page(halves: dict[str, list[Pair]], others: list[Pair], corpus: Corpus, rand
         *corpus_part(corpus),
     ]
     shown = ", ".join(f"`{rule}` {n:,}" for rule, n in random.most_common())
-    errors = sum(n for rule, n in random.items() if RULES[rule].severity is Severity.ERROR)
     lines += [
         "## Random modules",
         "",
@@ -325,7 +388,7 @@ def page(halves: dict[str, list[Pair]], others: list[Pair], corpus: Corpus, rand
     ]
     missing = [
         f"{skipped} pairs of cuTile or Triton, which are not installed." if skipped else "",
-        "Kernels of other front ends, and hand-written kernels other than those of the four sets.",
+        "Kernels of other front ends, and hand-written kernels other than those of the sets.",
         f"Rules that objected to nothing in the catalogue or the corpus: {', '.join(f'`{name}`' for name in silent)}. "
         "Only their own examples show that they work.",
     ]
@@ -337,27 +400,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--report", type=Path, help="also write the page to this file")
     parser.add_argument("--random", type=int, default=2000, metavar="N", help="random modules; default: 2000")
-    parser.add_argument("--open-only", action="store_true", help="do not look at the half that is held out")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="keep results here, and go on with those there")
+    parser.add_argument("--share", default="0/1", metavar="I/N", help="find only each N-th result; do not write a page")
     args = parser.parse_args()
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        halves = {"open": [judge_pair(name, Path(folder)) for name in LISTED["open"]]}
-        others: list[Pair] = []
-        if not args.open_only:
-            halves["held out"] = [judge_pair(name, Path(folder)) for name in LISTED["held_out"]]
-            second = sorted(path.name for path in SECOND_SET.glob("*.mlir"))
-            halves["second set"] = [judge_pair(name, Path(folder), SECOND_SET) for name in second]
-            for title, home in (("third set", THIRD_SET), ("fourth set", FOURTH_SET)):
-                names = sorted(
-                    str(path.relative_to(home)) for path in home.rglob("*.*") if path.suffix in (".mlir", ".py")
-                )
-                if names:
-                    halves[title] = [judge_pair(name, Path(folder), home) for name in names]
-            halves["added later"] = [judge_pair(name, Path(folder)) for name in LISTED["later"]]
-            others = [judge_pair(name, Path(folder)) for name in LISTED["undecidable"]]
-    corpus = read_corpus()
-    checkout.publish(page(halves, others, corpus, random_modules(args.random), args.random), args.report)
+    number, of = map(int, args.share.split("/"))
+    results = Results(args.results, (number, of))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        halves = {
+            title: [judge_pair(each, folder, results) for each in LISTED[key]]
+            for title, key in (("open", "open"), ("held out", "held_out"))
+        }
+        for title, home in (("second set", SECOND_SET), ("third set", THIRD_SET), ("fourth set", FOURTH_SET)):
+            files = [path for path in home.rglob("*.*") if path.suffix in (".mlir", ".py")]
+            names = sorted(str(path.relative_to(home)) for path in files)
+            if names:
+                halves[title] = [judge_pair(each, folder, results, home) for each in names]
+        halves["added later"] = [judge_pair(each, folder, results) for each in LISTED["later"]]
+        others = [judge_pair(each, folder, results) for each in LISTED["undecidable"]]
+    corpus = read_corpus(results)
+    random, errors = random_modules(args.random, results)
+    if of == 1:
+        checkout.publish(page(halves, others, corpus, random, errors, args.random), args.report)
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ SECONDS = 20.0
 class Budget:
     """What the trial launches of a module may do in all."""
 
-    steps: int = 30_000
-    work: int = 1 << 25
+    steps: int = 40_000
+    work: int = 1 << 27
 
     @property
     def is_spent(self) -> bool:

@@ -3,6 +3,7 @@
     python scripts/triton_suites/suites.py run tritonbench FOLDER     # data/TritonBench_G_v1 of TritonBench
     python scripts/triton_suites/suites.py run liger FOLDER           # a checkout of Liger-Kernel
     python scripts/triton_suites/suites.py run fla FOLDER             # a checkout of flash-linear-attention
+    python scripts/triton_suites/suites.py run flaggems FOLDER        # and so on: mamba, lightllm
     python scripts/triton_suites/suites.py add RESULTS                # the results of a run on another machine
     python scripts/triton_suites/suites.py page                       # the page, from triton_suites.json beside it
 
@@ -38,7 +39,11 @@ SECONDS = 100
 FILE_SECONDS = 1200
 """The time for all tests of a file."""
 TITLES = {"tritonbench": "TritonBench-G", "liger": "Liger-Kernel", "fla": "flash-linear-attention"}
-FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"]}
+TITLES |= {"flaggems": "FlagGems", "mamba": "Mamba", "lightllm": "LightLLM"}
+FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"], "flaggems": ["tests"]}
+FOLDERS |= {"mamba": ["tests/ops/triton"], "lightllm": ["unit_tests"]}
+PREFIXES = ("tests/ops/triton/", "tests/", "test/transformers/", "unit_tests/")
+"""What the page leaves out of the names of files."""
 OTHER_LANGUAGES = ("cute", "cutile", "tilelang")
 """Files with these words in their names test kernels that are not written in Triton."""
 MANY_GPUS = "dtensor"
@@ -128,7 +133,9 @@ def run_tests(root: Path, file: str, engine: str, cases: int, seconds: float) ->
         command += ["-p", "tilery.triton.pytest", "-p", "sampling", "--tilery-engine", engine]
         command += ["--tilery-results", folder, "-k", f"not {MANY_GPUS}", file]
         path = os.pathsep.join([str(HERE), str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
-        env = dict(os.environ, PYTHONPATH=path, SAMPLE_MAX=str(cases), SAMPLE_SECONDS=str(SECONDS))
+        env = dict(
+            os.environ, PYTHONPATH=path, SAMPLE_MAX=str(cases), SAMPLE_SECONDS=str(SECONDS), GEMS_VENDOR="nvidia"
+        )
         last, late, crashed = ["no output"], False, False
         try:
             done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=env, timeout=seconds)
@@ -172,7 +179,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         names = sorted(str(p.relative_to(root)) for part in FOLDERS[suite] for p in (root / part).rglob("test_*.py"))
         names = list(filter(is_triton, names))
-    short = {name: name.removeprefix("tests/").removeprefix("test/transformers/") for name in names}
+    short = {name: short_name(name) for name in names}
     known = {short[name]: name for name in names}
 
     def one(name: str) -> None:
@@ -218,6 +225,10 @@ def saved(path: Path) -> Data:
         suite: {key: {name: files[name] for name in files if is_triton(name)} for key, files in engines.items()}
         for suite, engines in found.items()
     }
+
+
+def short_name(name: str) -> str:
+    return next((name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)), name)
 
 
 def is_triton(name: str) -> bool:

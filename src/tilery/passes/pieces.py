@@ -159,15 +159,11 @@ class Chooser:
         pairs = [pair for piece in pieces for pair in piece.conditions(made)]
         affine = Emitter(masks.known, first.op.loc)
         copies = {piece.op.results[0]: piece.tile(affine) for piece in pieces}
-        for each in between:
-            if not copies.keys().isdisjoint(each.operands) and copies.keys().isdisjoint(each.results):
-                affine.ops.append(clone(each, copies))
+        affine.ops += _dependents(between, copies)
         affine.ops += [clone(each, copies) for each in rest]
         affine.ops.append(Yield(operands_=tuple(copies.get(value, value) for value in left)))
         whole = Block(ops=[*rest, Yield(operands_=tuple(left))])
-        for piece in pieces:
-            if piece.wrap is not None:
-                _split(whole, piece, between, masks.known)
+        _split(whole, [piece for piece in pieces if piece.wrap is not None], between, masks.known)
         choice = If(
             condition=_all(made, pairs),
             results_=tuple(Value(value.type) for value in left),
@@ -242,27 +238,71 @@ def _parts_of_pointers(entry: Op) -> tuple[set[Value], list[Value]]:
 # ---------------------------------------------------------------- tiles of two parts
 
 
-def _split(block: Block, piece: Piece, between: list[Op], known: Ranges) -> None:
-    """Access the memory at both parts of a tile, where its elements are neighbours, separately."""
-    assert piece.wrap is not None
-    head = Emitter(known, piece.op.loc)
-    wrap = piece.wrap(head)
-    splitter = Splitter(piece.op.results[0], wrap, head)
-    for o in between:
-        splitter.follow(o, head.ops)
-    splitter.enter(block)
+def _dependents(ops: list[Op], copies: dict[Value, Value]) -> list[Op]:
+    """Copy those of some operations that depend on values that have copies."""
+    found = []
+    for o in ops:
+        if not copies.keys().isdisjoint(o.operands) and copies.keys().isdisjoint(o.results):
+            found.append(clone(o, copies))  # noqa: PERF401  a copy is one of `copies` for those that follow
+    return found
+
+
+def _split(block: Block, pieces: list[Piece], between: list[Op], known: Ranges) -> None:
+    """Access the memory at both parts of tiles, where their elements are neighbours, separately.
+
+    The tiles themselves are chosen from the parts, which is faster than a division for each element.
+    """
+    if not pieces:
+        return
+    head = Emitter(known, pieces[0].op.loc)
+    copies: dict[Value, Value] = {}
+    wraps: list[tuple[Value, Wrap]] = []
+    for piece in pieces:
+        assert piece.wrap is not None
+        wrap, tile = piece.wrap(head), piece.op.results[0]
+        assert isinstance(tile.type, Tile)
+        mask = Masked(head, wrap).of(wrap.dim, tile.type.shape)[0]
+        copies[tile] = head.add(Select(cond=mask, val_if_true=wrap.parts[0], val_if_false=wrap.parts[1])).result
+        wraps.append((copies[tile], wrap))
+    dependents = _dependents(between, copies)
+    head.ops += dependents
+    for o in walk(block):
+        replace_operands(o, copies)
+    for tile, wrap in wraps:
+        splitter = Splitter(tile, wrap, head)
+        for o in dependents:
+            splitter.follow(o, head.ops)
+        splitter.enter(block)
     block.ops[:0] = head.ops
+
+
+class Masked:
+    """Builds the masks of both parts of a tile."""
+
+    def __init__(self, head: Emitter, wrap: Wrap) -> None:
+        self.head, self.wrap = head, wrap
+        self.found: dict[tuple[int, tuple[int, ...]], tuple[Value, Value]] = {}
+
+    def of(self, dim: int, shape: tuple[int, ...]) -> tuple[Value, Value]:
+        """Return which elements of a tile of this shape belong to each part."""
+        if (dim, shape) not in self.found:
+            ones = tuple(size if d == dim else 1 for d, size in enumerate(shape))
+            made = []
+            for mask in (self.wrap.before, self.wrap.after):
+                line = self.head.add(Reshape(source=mask, result=Value(Tile(ones, I1)))).result
+                made.append(self.head.add(Broadcast(source=line, result=Value(Tile(shape, I1)))).result)
+            self.found[dim, shape] = made[0], made[1]
+        return self.found[dim, shape]
 
 
 class Splitter:
     """Builds operations on the parts of a tile next to those on the tile."""
 
     def __init__(self, tile: Value, wrap: Wrap, head: Emitter) -> None:
-        self.wrap, self.head = wrap, head
+        self.masks, self.head = Masked(head, wrap), head
         self.dims = {tile: wrap.dim}
         """The dimension along which elements of a tile are neighbours because those of the wrapped one are."""
         self.copies = tuple({tile: part} for part in wrap.parts)
-        self.masks: dict[tuple[int, tuple[int, ...]], tuple[Value, Value]] = {}
 
     def enter(self, block: Block) -> None:
         """Replace the accesses in a block and the blocks inside."""
@@ -307,7 +347,7 @@ class Splitter:
             return {}
         assert isinstance(pointers.type, Tile)
         made = Emitter(self.head.known, o.loc)
-        masks = self.masks_of(self.dims[pointers], pointers.type.shape)
+        masks = self.masks.of(self.dims[pointers], pointers.type.shape)
         parts = []
         for copies, mask in zip(self.copies, masks):
             part = clone(o, {pointers: copies[pointers]})
@@ -320,17 +360,6 @@ class Splitter:
             values[o.result] = made.add(Select(cond=masks[0], val_if_true=first, val_if_false=second)).result
         ops += made.ops
         return values
-
-    def masks_of(self, dim: int, shape: tuple[int, ...]) -> tuple[Value, Value]:
-        """Return which elements of a tile of this shape belong to each part."""
-        if (dim, shape) not in self.masks:
-            ones = tuple(size if d == dim else 1 for d, size in enumerate(shape))
-            made = []
-            for mask in (self.wrap.before, self.wrap.after):
-                line = self.head.add(Reshape(source=mask, result=Value(Tile(ones, I1)))).result
-                made.append(self.head.add(Broadcast(source=line, result=Value(Tile(shape, I1)))).result)
-            self.masks[dim, shape] = made[0], made[1]
-        return self.masks[dim, shape]
 
 
 # ---------------------------------------------------------------- operations

@@ -21,7 +21,7 @@ from .program import Program, Submission
 from .reference import Expected, expect, expect_of_kernel, load_function
 from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, Result, StageResult
 from .stages.comparing import compare
-from .stages.executing import LoadedSubmission, execute, load, make_buffers, outputs_of, sanitizer_for
+from .stages.executing import LoadedSubmission, Schedule, execute, load, make_buffers, outputs_of, sanitizer_for
 from .stages.metamorphic import change_expected, change_inputs
 from .stages.static import check_static, has_atomics
 from .values import Array, draw_all
@@ -97,6 +97,8 @@ class Judge:
         self.kernel: Candidate | None = None
         self.inputs: dict[Case, dict[str, Array]] = {}
         self.expected: dict[Case, dict[str, Expected]] = {}
+        self.first = {case.shape: case for case in reversed(problem.cases)}
+        """The first case of each shape."""
         self._set_reference(against if against is not None else problem.reference)
 
     def _set_reference(self, against: Callable[..., Any] | str) -> None:
@@ -233,10 +235,6 @@ class Judge:
     def _seed(self, case: Case) -> int:
         return crc32(f"{self.salt} {case.shape} {case.values} {case.seed}".encode())
 
-    def _first_cases(self) -> dict[int, Case]:
-        """Return the first case of each shape."""
-        return {case.shape: case for case in reversed(self.problem.cases)}
-
     # ------------------------------------------------------------ stages
 
     def _verify(self, candidate: Candidate) -> dict[str, Any]:
@@ -258,8 +256,7 @@ class Judge:
     def _sanitize(self, candidate: Candidate) -> dict[str, Any]:
         """Run each shape once with all checks, on the first of its cases."""
         seen: set[str] = set()
-        first = self._first_cases()
-        for case in first.values():
+        for case in self.first.values():
             shape, program = self.problem.shapes[case.shape], candidate.submission.programs[case.shape]
             buffers = make_buffers(self.problem, shape, program, self.inputs_of(case), Poison(self._seed(case)))
             checks = sanitizer_for(self.problem, shape, program, buffers, seen)
@@ -274,10 +271,13 @@ class Judge:
         for argument in self.problem.arguments:
             if argument.is_array and argument.is_read and not argument.unused and argument.name not in seen:
                 raise fault(FaultKind.UNREAD, f"the input '{argument.name}' is never read")
-        return {"launches": len(first)}
+        return {"launches": len(self.first)}
 
     def _run(self, candidate: Candidate) -> dict[str, Any]:
-        """Run every case twice: over complementary poison, and in another order of tile blocks."""
+        """Run every case twice: over complementary poison, and in another order of tile blocks.
+
+        The first case of each shape is also interrupted: in the others, a tile block runs to its end or until it waits.
+        """
         atomics = has_atomics(candidate.loaded.modules)
         for case in self.problem.cases:
             first = self._once(candidate, case, inverted=False)
@@ -297,7 +297,8 @@ class Judge:
         values = self.inputs_of(case) if inputs is None else inputs
         buffers = make_buffers(self.problem, shape, program, values, Poison(seed, inverted))
         with _in_case(shape.name, case):
-            schedule = seed if inverted and _blocks(program) > 1 else None
+            another = inverted and _blocks(program) > 1
+            schedule = Schedule(seed, case in self.first.values()) if another else None
             execute(candidate.loaded, program, buffers, left=self._left, schedule=schedule)
         for buffer in buffers.values():
             if (not buffer.writable and buffer.changed()) or buffer.changed_outside():
@@ -382,8 +383,7 @@ class Judge:
             raise Skipped("the reference is a Python function; a proof needs a kernel")
         said: dict[str, str] = {}
         proven = 0
-        first = self._first_cases()
-        for index, case in first.items():
+        for index, case in self.first.items():
             self._left()
             shape = self.problem.shapes[index]
             ours, theirs = ((each.loaded, each.submission.programs[index]) for each in (candidate, self.kernel))
@@ -393,7 +393,7 @@ class Judge:
             proven += verdict == PASSED
         if not proven:
             raise Skipped(next(iter(said.values())))
-        return {"proven": proven, "shapes": len(first), "said": said}
+        return {"proven": proven, "shapes": len(self.first), "said": said}
 
     def _time(self, candidate: Candidate) -> dict[str, Any]:
         from .stages.timing import time_submission

@@ -29,8 +29,8 @@ WAITING = 64
 """Batches of the grid from which the next one is drawn."""
 
 
-class ScheduledMachine(Machine):
-    """Runs batches in a random order: it splits them at random when they start, and stops them at random."""
+class ReorderedMachine(Machine):
+    """Runs the tile blocks of the grid in a random order: each batch in two parts, drawn at random."""
 
     def __init__(self, seed: int, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -48,6 +48,15 @@ class ScheduledMachine(Machine):
                 yield waiting.pop(self._random.randrange(len(waiting)))
         self._random.shuffle(waiting)
         yield from waiting
+
+    def _parts(self, batch: Batch) -> list[Batch]:
+        """Split a batch into tile blocks that start together."""
+        chosen = np.array([self._random.random() < 0.5 for _ in range(batch.lanes)])
+        return [batch] if chosen.all() or not chosen.any() else list(batch.split(chosen))
+
+
+class ScheduledMachine(ReorderedMachine):
+    """Runs batches in a random order: it splits them at random when they start, and stops them at random."""
 
     def _parts(self, batch: Batch) -> list[Batch]:
         """Split a batch, or do not, into tile blocks that start together."""

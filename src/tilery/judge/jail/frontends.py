@@ -8,7 +8,7 @@ import os
 import tempfile
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -24,19 +24,43 @@ UNDEFINED = 0xA5
 HOST_FUNCTION = "run"
 
 
+REHEARSAL = Path(__file__).with_name("rehearsal")
+"""A folder with a candidate in each language, which uses what most kernels use."""
+PREPARED: set[str] = set()
+
+
 def preload(kind: str) -> None:
-    """Import what a kind of candidate needs, so that a jail need not."""
-    if kind == "triton" and find_spec("triton") is not None and find_spec("torch") is not None:
-        for name in ("torch", "triton", "triton.compiler.compiler"):
-            import_module(name)
-        from ...triton import session as triton_session  # noqa: F401
-    if kind == "cutile":
-        from ...cutile import session  # noqa: F401
-    if kind == "cutile" and find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
-        import_module("cuda.tile._compile")
-        import_module("cuda.tile.compilation")
+    """Import what a kind of candidate needs, so that a jail need not; compile a kernel of our own, once.
+
+    Much is imported, and made by generated code, only when a kernel is compiled.
+    """
+    if kind in PREPARED or kind not in FRONTENDS:
+        return
+    PREPARED.add(kind)
     if kind == "cpp":
         from ...cpp import compiler  # noqa: F401
+        return
+    if kind == "triton":
+        if find_spec("triton") is None or find_spec("torch") is None:
+            return
+        for name in ("triton.runtime.cache", "triton.compiler.compiler"):
+            module = import_module(name)
+            if hasattr(module, "triton_key"):  # it hashes all of Triton, which takes seconds
+                setattr(module, "triton_key", lambda: "tilery")  # noqa: B010  # type checkers do not know it
+    elif find_spec("cuda") is None or find_spec("cuda.tile") is None:
+        return
+    rehearse(kind)
+
+
+def rehearse(kind: str) -> None:
+    """Compile a kernel of our own. A frontend that cannot do that says so when it gets a candidate."""
+    array = {"type": "f32", "shape": [8, 8], "strides": [8, 1], "span": 64, "offset": 0}
+    shape = [{"name": name, **array} for name in ("x", "y")]
+    file = f"{kind}.txt"
+    request = {"name": "rehearsal.py", "source": (REHEARSAL / file).read_text("utf-8"), "shapes": [shape]}
+    engine, make = (_triton(), torch_tensor) if kind == "triton" else (_cutile(), numpy_array)
+    with suppress(Exception), tempfile.TemporaryDirectory() as folder:
+        host_launches(request, engine, make, Path(folder))
 
 
 def compile_candidate(request: dict[str, Any]) -> dict[str, Any]:
@@ -68,22 +92,29 @@ def compile_cpp(request: dict[str, Any]) -> dict[str, Any]:
 
 def compile_cutile(request: dict[str, Any]) -> dict[str, Any]:
     """Run the host function of a cuTile program for each shape, on NumPy arrays."""
-    from ...cutile.session import on
-
     if find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
         # cuTile chose its folder when it was imported, outside the jail.
         import_module("cuda.tile._cext").default_tile_context.config.temp_dir = tempfile.gettempdir()
     mark_numpy()
-    return host_launches(request, on, numpy_array)
+    return host_launches(request, _cutile(), numpy_array)
 
 
 def compile_triton(request: dict[str, Any]) -> dict[str, Any]:
     """Run the host function of a Triton program for each shape, on torch tensors."""
+    mark_torch()
+    return host_launches(request, _triton(), torch_tensor)
+
+
+def _cutile() -> Callable[[Any], AbstractContextManager[Any]]:
+    from ...cutile.session import on
+
+    return on
+
+
+def _triton() -> Callable[[Any], AbstractContextManager[Any]]:
     from ...triton import on
 
-    os.environ["TRITON_CACHE_DIR"] = os.path.join(tempfile.gettempdir(), "triton")
-    mark_torch()
-    return host_launches(request, on, torch_tensor)
+    return on
 
 
 FRONTENDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -110,9 +141,12 @@ def host_launches(
     request: dict[str, Any],
     on: Callable[[Any], AbstractContextManager[Any]],
     make: Callable[[dict[str, Any]], Given],
+    folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Run the host function of a program once per shape, and return its launches."""
-    file = Path(Path(request["name"]).name).with_suffix(".py")
+    """Run the host function of a program once per shape, and return its launches. Files go to a temporary folder."""
+    folder = folder or Path(tempfile.gettempdir())
+    os.environ["TRITON_CACHE_DIR"] = str(folder / "triton")
+    file = folder / Path(Path(request["name"]).name).with_suffix(".py")
     file.write_text(request["source"], "utf-8")
     recorder = LaunchRecorder()
     with on(recorder):

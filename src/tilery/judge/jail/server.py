@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import select
 import selectors
 import shutil
 import signal
@@ -76,13 +77,17 @@ def _answer(request: dict[str, Any], answer: int) -> None:
 def watch(child: int, limits: dict[str, Any], root: int | None, folder: str) -> str:
     """Wait for a child, and return why it ended: `ok`, or the limit that was passed."""
     tick = TICK if root is None else PLAIN_TICK
+    ends = select.poll()
+    with suppress(OSError):
+        ends.register(os.pidfd_open(child), select.POLLIN)
     while True:
         done, status = os.waitpid(-1, os.WNOHANG)
         if done == child:
             return _ended(status)
         if done:
             continue  # an orphan
-        time.sleep(tick)
+        if ends.poll(1000 * tick):
+            continue
         pids = confine.processes(root)
         if len(pids) > limits["processes"] + 2:  # first, because looking at each takes time in which they fork
             return PROCESSES

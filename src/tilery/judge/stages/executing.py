@@ -15,7 +15,7 @@ from ...engines.reference.machine import Machine
 from ...engines.registry import compile_kernel
 from ...ops import Module
 from ...sanitize import Access, Check, Kind, Sanitizer
-from ...sanitize.schedule import ScheduledMachine
+from ...sanitize.schedule import ReorderedMachine, ScheduledMachine
 from ...source.input import Input
 from ...types import Ptr, Tile
 from ...verifier.explain import read_legal
@@ -83,7 +83,7 @@ def execute(
     *,
     left: Callable[[], float],
     sanitize: Sanitizer | None = None,
-    schedule: int | None = None,
+    schedule: Schedule | None = None,
     engine: str = "reference",
 ) -> None:
     """Run all launches of a program; `left` returns the seconds of the next one. What kernels print is dropped."""
@@ -96,16 +96,22 @@ def execute(
         if sanitize is not None:
             options["sanitize"] = sanitize
         elif schedule is not None:
-            options["machine"] = _scheduled(schedule)
+            options["machine"] = schedule.machine
         limits = Limits(STEPS, left(), MEMORY)
         kernel.launch(launch.grid, args, limits=limits, buffers=extents, output=lambda text: None, **options)
 
 
-def _scheduled(seed: int) -> Callable[..., Machine]:
-    def make(*args: Any, **options: Any) -> Machine:
-        return ScheduledMachine(seed, *args, **options)
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Another order of tile blocks, drawn from a seed; with `interrupted`, they also take turns."""
 
-    return make
+    seed: int
+    interrupted: bool
+
+    def machine(self, *args: Any, **options: Any) -> Machine:
+        """Return a machine that runs them in this order."""
+        kind = ScheduledMachine if self.interrupted else ReorderedMachine
+        return kind(self.seed, *args, **options)
 
 
 def outputs_of(problem: Problem, shape: Shape, buffers: Mapping[str, Buffer]) -> dict[str, Array]:

@@ -63,7 +63,7 @@ class FakeCuda:
         context._obj.value = 1
 
     def _cuDeviceGetAttribute(self, found: Any, which: int, _: Any) -> None:
-        found._obj.value = {75: 9, 76: 0}[which]
+        found._obj.value = {38: 1 << 20, 75: 9, 76: 0}[which]
 
     def _cuDriverGetVersion(self, found: Any) -> None:
         found._obj.value = 13040

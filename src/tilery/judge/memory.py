@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -146,7 +146,17 @@ def scratch_buffer(name: str, scratch: Scratch, poison: Poison) -> Buffer:
     return Buffer(name, raw, start, scratch.size, True, None, raw.copy())
 
 
-def slot_value(slot: Any, buffers: Mapping[str, Buffer], is_pointer: bool) -> Any:
+class Place(Protocol):
+    """Where a buffer is."""
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+def slot_value(slot: Any, buffers: Mapping[str, Place], is_pointer: bool) -> Any:
     """Return the argument of a parameter: an address for a pointer, which must be in a buffer."""
     if slot.buffer:
         buffer = buffers[slot.buffer]

@@ -1,7 +1,8 @@
-"""The process that times a submission: fresh inputs for each launch, caches flushed before it.
+"""The process that times a submission: fresh inputs for each launch, and nothing of them in caches.
 
-It reads a request from the file that its argument names, and writes an answer to stdout, both JSON. It does not know
-what is right. It keeps the outputs of one launch, which the judge chose, for the judge to compare.
+Only one of them measures at a time on a machine: they would slow each other down. It reads a request from the file that
+its argument names, and writes an answer to stdout, both JSON. It does not know what is right. It keeps the outputs of
+one launch, which the judge chose, for the judge to compare.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,8 @@ from ..engines.kernel import Limits
 from ..types import Ptr, Tile
 from .memory import Poison, slot_value
 from .problem import Argument, Problem, Shape
-from .program import parse_submission
-from .stages.executing import load, make_buffers, outputs_of
+from .program import Program, parse_submission
+from .stages.executing import LoadedSubmission, load, make_buffers, outputs_of
 from .values import Array, draw_all
 
 FLUSH = 64 << 20
@@ -29,12 +32,15 @@ FLUSH = 64 << 20
 WARM = 2
 """Launches before those that count."""
 LAUNCH_SECONDS = 60.0
+DEVICES = ("gpu", "triton", "tileiras")
+"""Engines whose kernels run on a GPU."""
 
 
 def main() -> None:
     request = json.loads(Path(sys.argv[1]).read_text())
+    folder = Path(sys.argv[1]).parent
     try:
-        made = measure(request, Path(sys.argv[1]).parent)
+        made = (measure_gpu if request["engine"] in DEVICES else measure)(request, folder)
     except TileError as error:
         made = {"error": {"kind": error.kind.value, "message": error.message}}
     sys.stdout.write(json.dumps(made))
@@ -52,14 +58,51 @@ def problem_of(request: dict[str, Any]) -> tuple[Problem, Shape]:
     return Problem(arguments, [shape], []), shape
 
 
+def submitted(request: dict[str, Any], problem: Problem) -> tuple[LoadedSubmission, Program]:
+    """Return the modules and launches of a request."""
+    submission = parse_submission(request, [each.name for each in problem.arguments if each.is_array], 1)
+    return load(submission), submission.programs[0]
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other timer of this machine measures. The lock is on this file, so nothing is left behind."""
+    import fcntl
+
+    with open(__file__, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def measure_gpu(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Time a request on a GPU, and write the outputs of a launch to a folder."""
+    from .device import measure_on_device
+
+    problem, shape = problem_of(request)
+    loaded, program = submitted(request, problem)
+    inputs = inputs_of(problem, shape, request["seed"], request["keep"])
+    found, outputs = measure_on_device(loaded, program, problem, shape, inputs, request, LAUNCH_SECONDS, alone)
+    save(outputs, folder)
+    return {**found, "engine": request["engine"]}
+
+
+def save(outputs: dict[str, Array], folder: Path) -> None:
+    """Write outputs for the judge to compare."""
+    for name, bits in outputs.items():
+        np.save(folder / f"{name}.npy", bits, allow_pickle=False)
+
+
 def measure(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Time the launches of a request, and write the outputs of one of them to a folder."""
+    with alone():
+        return _measure(request, folder)
+
+
+def _measure(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     problem, shape = problem_of(request)
-    submission = parse_submission(request, [each.name for each in problem.arguments if each.is_array], 1)
-    loaded, program = load(submission), submission.programs[0]
+    loaded, program = submitted(request, problem)
     scrub = np.ones(FLUSH, np.uint8)
     seconds: list[float] = []
-    clock = "wall"
     for number in range(WARM + request["rounds"]):
         buffers = make_buffers(
             problem, shape, program, inputs_of(problem, shape, request["seed"], number), Poison(number)
@@ -72,21 +115,16 @@ def measure(request: dict[str, Any], folder: Path) -> dict[str, Any]:
             args = [slot_value(slot, buffers, is_ptr) for slot, is_ptr in zip(launch.slots, pointers)]
             launches.append((kernel, launch.grid, args))
         scrub += 1
-        device = 0
         limits = Limits(seconds=LAUNCH_SECONDS)
         start = time.perf_counter()
         for kernel, grid, args in launches:
-            stats = kernel.launch(grid, args, buffers=extents, limits=limits, output=lambda text: None)
-            device += stats.device_nanoseconds
+            kernel.launch(grid, args, buffers=extents, limits=limits, output=lambda text: None)
         taken = time.perf_counter() - start
-        if device:
-            taken, clock = device * 1e-9, "device"
         if number >= WARM:
             seconds.append(taken)
         if number == request["keep"]:
-            for name, bits in outputs_of(problem, shape, buffers).items():
-                np.save(folder / f"{name}.npy", bits, allow_pickle=False)
-    return {"seconds": seconds, "engine": request["engine"], "bandwidth": bandwidth(), "clock": clock}
+            save(outputs_of(problem, shape, buffers), folder)
+    return {"seconds": seconds, "engine": request["engine"], "bandwidth": bandwidth(), "clock": "wall"}
 
 
 def bandwidth() -> float:

@@ -18,8 +18,8 @@ Handle = int
 MAX_SHARED_BYTES = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: above this much, a kernel must ask for it."""
 FREE_SHARED_BYTES = 48 << 10
-MAJOR, MINOR = 75, 76
-"""CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR."""
+MAJOR, MINOR, L2_BYTES = 75, 76, 38
+"""CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR, and CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE."""
 NOT_FOUND = 500
 NOT_READY = 600
 STICKY = {700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721}
@@ -166,6 +166,11 @@ class Driver(HoldsAddresses):
         """The architecture of the device, such as sm_90."""
         major, minor = (self._attribute(which) for which in (MAJOR, MINOR))
         return f"sm_{major}{minor}"
+
+    @property
+    def cache_bytes(self) -> int:
+        """The size of the cache that all multiprocessors share."""
+        return self._attribute(L2_BYTES)
 
     def _attribute(self, which: int) -> int:
         value = c_int()

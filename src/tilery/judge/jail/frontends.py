@@ -39,6 +39,7 @@ def preload(kind: str) -> None:
     PREPARED.add(kind)
     if kind == "cpp":
         from ...cpp import compiler  # noqa: F401
+
         return
     if kind == "triton":
         if find_spec("triton") is None or find_spec("torch") is None:

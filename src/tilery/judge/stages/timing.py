@@ -49,7 +49,8 @@ def time_submission(judge: Judge, submission: Submission, options: dict[str, Any
     made: dict[str, Any] = {
         "engine": found["engine"], "shape": judge.problem.shapes[index].name, "launches": len(times),
         "median": middle, "spread": [times[quarter], times[-1 - quarter]], "bytes": moved, "bandwidth": bandwidth,
-        "floor": floor, "clock": found["clock"], "wrong": check_outputs(judge, index, seed, keep, outputs),
+        "floor": floor, "clock": found["clock"], "copies": found.get("copies", 1),
+        "wrong": check_outputs(judge, index, seed, keep, outputs),
     }  # fmt: skip
     if middle < floor:
         made["impossible"] = (

@@ -4,8 +4,9 @@
     python scripts/judging/campaign.py throughput            small kernels per second
     python scripts/judging/campaign.py soak --count 2000 --minutes 10
     python scripts/judging/campaign.py page                  the page again, from the numbers
+    python scripts/judging/campaign.py page --add FILE       with the parts that another machine measured
 
-Each part keeps its numbers in docs/reports/lab/judge.json (`--json FILE`) and writes the page anew (`--report FILE`).
+`gpu_timing.py` beside it measures the part `gpu`. Each part keeps its numbers in docs/reports/lab/judge.json (`--json FILE`) and writes the page anew (`--report FILE`).
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def copies(problem: str, folder: Path, count: int) -> list[str]:
 
 
 def run_throughput(args: argparse.Namespace) -> dict[str, Any]:
-    """Judge copies of honest kernels on two workers."""
+    """Judge copies of honest kernels."""
     rows = []
     for problem in ("add", "rowsum", "softmax", "matmul"):
         with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +110,7 @@ def run_throughput(args: argparse.Namespace) -> dict[str, Any]:
             moments = [time.monotonic()]
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
             with progress(len(names), problem) as step:
-                for result in judge_all(names, plan, jobs=2, step=step):
+                for result in judge_all(names, plan, jobs=args.jobs, step=step):
                     moments.append(time.monotonic())
                     assert result.verdict == ACCEPTED, result.reason
             done = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -122,8 +123,15 @@ def run_throughput(args: argparse.Namespace) -> dict[str, Any]:
             "per_second": round(len(names) / (moments[-1] - moments[0]), 2),
             "warm_per_second": round((len(warm) - 1) / (warm[-1] - warm[0]), 2),
         })  # fmt: skip
+    return {"rows": rows, **machine(args)}
+
+
+def machine(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what a part ran on."""
+    names = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").open() if line.startswith("model name")]
     return {
-        "rows": rows, "cores": len(os.sched_getaffinity(0)), "load": round(os.getloadavg()[0], 1), "nice": os.nice(0),
+        "processor": names[0] if names else "", "cores": len(os.sched_getaffinity(0)), "all_cores": os.cpu_count(),
+        "jobs": args.jobs, "load": round(os.getloadavg()[0], 1), "nice": os.nice(0),
     }  # fmt: skip
 
 
@@ -131,6 +139,7 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
     """Judge many candidates of which one in ten attacks the judge; look at what is left afterwards."""
     rng = random.Random(args.seed)
     before, started = left_behind(), time.monotonic()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     verdicts: Counter[str] = Counter()
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -145,7 +154,7 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
         limits = Limits(seconds=20.0, cpu_seconds=4, memory=1 << 30)
         kinds: Counter[str] = Counter()
         with progress(len(names), "candidates") as step:
-            for result in judge_all(names, plan_of("add", limits), jobs=2, step=step):
+            for result in judge_all(names, plan_of("add", limits), jobs=args.jobs, step=step):
                 verdicts[result.verdict] += 1
                 kind = attacks.get(result.candidate, "honest")
                 kinds[f"{kind}: {result.verdict}" + (f", {result.kind}" if result.kind else "")] += 1
@@ -154,19 +163,20 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
                 if time.monotonic() - started > 60 * args.minutes:
                     break
     seconds = round(time.monotonic() - started, 1)
+    done = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = done.ru_utime + done.ru_stime - used.ru_utime - used.ru_stime
     time.sleep(1)
     after = left_behind()
     return {
         "count": args.count, "judged": sum(verdicts.values()), "minutes": args.minutes, "seconds": seconds,
-        "limit_seconds": limits.seconds,
-        "load": round(os.getloadavg()[0], 1), "nice": os.nice(0),
+        "limit_seconds": limits.seconds, "busy": round(processor, 1), **machine(args),
         "outcomes": dict(sorted(kinds.items())), "wrong": wrong, "not_judged": verdicts[UNJUDGED],
         "left": {name: sorted(set(after[name]) - set(before[name])) for name in after},
     }  # fmt: skip
 
 
 def left_behind() -> dict[str, list[str]]:
-    """Return processes of judges, their temporary folders, shared memory and mounts."""
+    """Return processes of judges, their temporary folders, shared memory, mounts and control groups."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
@@ -182,7 +192,8 @@ def left_behind() -> dict[str, list[str]]:
         "folders": folders,
         "files in /dev/shm": sorted(os.listdir("/dev/shm")),
         "segments of shared memory": Path("/proc/sysvipc/shm").read_text("utf-8").splitlines()[1:],
-        "mounts": [line for line in Path("/proc/mounts").read_text("utf-8").splitlines() if "tilery-judge" in line],
+        "mounts": Path("/proc/mounts").read_text("utf-8").splitlines(),
+        "control groups": [str(path) for path in Path("/sys/fs/cgroup").rglob("*") if path.is_dir()],
     }
 
 
@@ -196,14 +207,19 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="candidates whose key has this")
     parser.add_argument("--held-out", action="store_true", help="with those of the catalogue that were held out")
     parser.add_argument("--minutes", type=float, default=10.0, help="the most minutes of a soak")
+    parser.add_argument("--jobs", type=int, default=2, help="workers")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--add", type=Path, action="append", default=[], help="a file with parts")
     parser.add_argument("--json", type=Path, default=REPORTS / "judge.json")
     parser.add_argument("--report", type=Path, default=REPORTS / "judge.md")
     args = parser.parse_args()
     args.count = args.count or (2000 if args.part == "soak" else 40)
     numbers = json.loads(args.json.read_text("utf-8")) if args.json.exists() else {}
-    if args.part != "page":
-        numbers[args.part] = PARTS[args.part](args)
+    for each in args.add:
+        numbers |= json.loads(each.read_text("utf-8"))
+    if args.part != "page" or args.add:
+        if args.part != "page":
+            numbers[args.part] = PARTS[args.part](args)
         args.json.write_text(json.dumps(numbers, indent=1) + "\n", "utf-8")
     args.report.write_text(page(numbers), "utf-8")
     rows = numbers.get("catalogue", {}).get("rows", [])

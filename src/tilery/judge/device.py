@@ -84,40 +84,36 @@ def measure_on_device(
 ) -> tuple[dict[str, Any], dict[str, Array]]:  # fmt: skip
     """Time a program on inputs; return times and the outputs of a launch on just these, which was timed too.
 
-    The context `alone` is entered for what is timed, and not for what is prepared.
+    The context `alone` is entered for what uses the GPU.
     """
     driver = open_driver()
-    kernels: list[Any] = [loaded.kernel(each.module, each.entry, request["engine"]) for each in program.launches]
-    first = make_buffers(problem, shape, program, inputs, Poison(request["seed"]))
-    execute(loaded, program, first, left=lambda: limit, engine=request["engine"])  # engine gpu chooses a variant now
-    del first
-    drawn = make_buffers(problem, shape, program, inputs, Poison(request["seed"]))
-    copies = copies_for(driver, drawn)
-    chosen = request["keep"] % copies
+    first, drawn = (make_buffers(problem, shape, program, inputs, Poison(request["seed"])) for _ in range(2))
+    every = [
+        make_buffers(problem, shape, program, rolled(inputs, number), Poison(request["seed"] + number))
+        for number in range(1, copies_for(driver, drawn))
+    ]
+    chosen = request["keep"] % (len(every) + 1)
+    every.insert(chosen, drawn)
     restored = [each.name for each in problem.arguments if each.role == "inout"]
     restored += [name for name, each in program.scratch.items() if each.content is not None]
-    with ExitStack() as stack:
+    with alone(), ExitStack() as stack:
+        kernels: list[Any] = [loaded.kernel(each.module, each.entry, request["engine"]) for each in program.launches]
+        execute(loaded, program, first, left=lambda: limit, engine=request["engine"])  # engine gpu chooses a variant
         places, launches = [], []
-        for number in range(copies):
-            mine = drawn
-            if number != chosen:
-                mine = make_buffers(
-                    problem, shape, program, rolled(inputs, number + 1), Poison(request["seed"] + number)
-                )
-            places.append(stack.enter_context(on_device(driver, mine)))
+        for buffers in every:
+            places.append(stack.enter_context(on_device(driver, buffers)))
             bound = []
             for kernel, launch in zip(kernels, program.launches):
                 pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in kernel.params]
                 args = [slot_value(slot, places[-1], is_ptr) for slot, is_ptr in zip(launch.slots, pointers)]
                 bound.append(stack.enter_context(kernel.bind(launch.grid, args)))
             launches.append(_in_turn([each.launch for each in bound]))
-        with alone():
-            seconds = list(_rounds(driver, places, launches, restored, request["rounds"], limit))
-            driver.synchronize()
-            bandwidth = copy_bandwidth(driver)
+        seconds = list(_rounds(driver, places, launches, restored, request["rounds"], limit))
+        driver.synchronize()
         for name, buffer in drawn.items():
             driver.copy_out(int(buffer.raw.ctypes.data), places[chosen][name].start, len(buffer.raw))
-    facts = {"seconds": seconds, "bandwidth": bandwidth, "clock": "device", "copies": copies}
+        bandwidth = copy_bandwidth(driver)
+    facts = {"seconds": seconds, "bandwidth": bandwidth, "clock": "device", "copies": len(every)}
     return facts, outputs_of(problem, shape, drawn)
 
 

@@ -6,7 +6,8 @@
     python scripts/judging/campaign.py page                  the page again, from the numbers
     python scripts/judging/campaign.py page --add FILE       with the parts that another machine measured
 
-`gpu_timing.py` beside it measures the part `gpu`. Each part keeps its numbers in docs/reports/lab/judge.json (`--json FILE`) and writes the page anew (`--report FILE`).
+`gpu_timing.py` beside it measures the part `gpu`. Each part keeps its numbers in docs/reports/lab/judge.json
+(`--json FILE`) and writes the page anew (`--report FILE`).
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ def run_throughput(args: argparse.Namespace) -> dict[str, Any]:
 
 def machine(args: argparse.Namespace) -> dict[str, Any]:
     """Return what a part ran on."""
-    names = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").open() if line.startswith("model name")]
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
         "processor": names[0] if names else "", "cores": len(os.sched_getaffinity(0)), "all_cores": os.cpu_count(),
         "jobs": args.jobs, "load": round(os.getloadavg()[0], 1), "nice": os.nice(0),

@@ -46,7 +46,7 @@ HOSTILE = {
     "memory": "kept = []\n    while True: kept.append(bytearray(1 << 26))",
     "output": "import sys\n    while True: sys.stderr.write('x' * 65536)",
     "shared memory": (
-        "import mmap, os, time\n    [os.fork() for n in range(2)]\n    block = mmap.mmap(-1, 1 << 29)\n"
+        "import mmap, os, time\n    [os.fork() for n in range(4)]\n    block = mmap.mmap(-1, 1 << 29)\n"
         "    for at in range(0, 1 << 29, 4096): block[at] = 1\n    time.sleep(1000)"
     ),
     "shm files": "for n in range(99): open(f'/dev/shm/{n}', 'wb').write(bytes(1 << 22))",
@@ -153,7 +153,7 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
             path.write_text(f"# {number}\ndef run(x, y, out):\n    {HOSTILE[kind]}\n", "utf-8")
             names[number] = str(path)
             attacks[str(path)] = kind
-        limits = Limits(seconds=20.0, cpu_seconds=4, memory=1 << 30)
+        limits = Limits(seconds=20.0, cpu_seconds=3)
         kinds: Counter[str] = Counter()
         with progress(len(names), "candidates") as step:
             for result in judge_all(names, plan_of("add", limits), jobs=args.jobs, step=step):

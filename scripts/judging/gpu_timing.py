@@ -156,12 +156,12 @@ def device() -> dict[str, str]:
     return {"name": name, "torch": torch.__version__, "triton": triton.__version__}
 
 
-def compile_all(target: str = "sm_90") -> int:
+def compile_all(only: str, target: str = "sm_90") -> int:
     """Compile the kernels without a GPU."""
     from tilery.engines.gpu.variants import VariantCompiler, default_variant, installed
     from tilery.engines.work import work_of
 
-    for timed in kernels():
+    for timed in [each for each in kernels() if only in each.name]:
         problem = timed.problem()
         with Judge(problem) as judge:
             submission = compile_source(timed.text.encode(), "candidate.py", problem, judge.jail)
@@ -177,7 +177,8 @@ def compile_all(target: str = "sm_90") -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("compile")
+    compiles = verbs.add_parser("compile")
+    compiles.add_argument("--only", default="", metavar="TEXT")
     runs = verbs.add_parser("run")
     runs.add_argument("results", type=Path)
     runs.add_argument("--only", default="", metavar="TEXT")
@@ -189,7 +190,7 @@ def main() -> int:
     ones.add_argument("--turns", type=int, default=3)
     args = parser.parse_args()
     if args.verb == "compile":
-        return compile_all()
+        return compile_all(args.only)
     if args.verb == "one":
         print(json.dumps(one(args.name, args.turns)))
         return 0

@@ -182,6 +182,11 @@ def _arrange_devices(place: Path, size: int) -> None:
     place.rmdir()
 
 
+def address_space() -> int:
+    """Return the bytes of address space that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def limit(seconds: int, memory: int, file: int, processes: int) -> None:
     """Limit what this process and its children may take, each."""
     import resource  # not on Windows, where there is no jail

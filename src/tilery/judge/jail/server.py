@@ -52,7 +52,9 @@ def run_frontend(request: dict[str, Any], answer: int, log: int, work: str, mean
         if not means.namespaces and means.seccomp and os.geteuid() == 0:
             os.setresuid(confine.NOBODY, 0, 0)  # as become_nobody does
         system.control(system.DUMPABLE, 1)  # else /proc/self is not its own
-        confine.limit(limits["cpu_seconds"], limits["memory"], limits["disk"], limits["processes"])
+        confine.limit(
+            limits["cpu_seconds"], request["imported"] + limits["memory"], limits["disk"], limits["processes"]
+        )
         confine.shut(means, work)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
@@ -135,7 +137,7 @@ def supervise(request: dict[str, Any], answer: int, log: int, say: int, means: c
                 confine.hide_processes()
             run_frontend(request, answer, log, work, means)
         system.control(system.DUMPABLE, 0)  # the candidate must not attach to this process
-        system.drop_capabilities()
+        system.drop_capabilities(kept=system.PTRACE)  # to look at the memory of processes that have other users
         os.close(answer)
         os.close(log)
         reason = watch(child, limits, root, work)
@@ -258,7 +260,8 @@ def answer_one(means: confine.Means, answers: int, folder: str) -> None:
         system.control(system.SUBREAPER, 1)
         data = receive(0, LARGEST_REQUEST)
         if data is not None:
-            head, answer = handle(json.loads(data), means, folder)
+            request = {**json.loads(data), "imported": confine.address_space()}
+            head, answer = handle(request, means, folder)
             send(answers, json.dumps(head).encode())
             send(answers, answer)
             status = 0

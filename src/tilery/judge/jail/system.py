@@ -10,6 +10,8 @@ from contextlib import suppress
 NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = 1, 2, 4, 4096, 8192, 16384, 1 << 18
 PDEATHSIG, DUMPABLE, SUBREAPER, NO_NEW_PRIVS = 1, 4, 36, 38
+PTRACE = 1 << 19
+"""CAP_SYS_PTRACE, as a mask."""
 MOUNT_SETATTR = 442
 """The number of the system call, the same on every architecture."""
 RECURSIVE, READ_ONLY, NO_SETUID = 0x8000, 1, 2
@@ -53,9 +55,9 @@ def read_only_everywhere() -> None:
     call(MOUNT_SETATTR, -100, b"/", RECURSIVE, words, len(words))
 
 
-def drop_capabilities() -> None:
-    """Give up all capabilities, for good."""
+def drop_capabilities(*, kept: int = 0) -> None:
+    """Give up all capabilities, for good, but those of a mask."""
     with suppress(OSError):
         control(NO_NEW_PRIVS, 1)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    _check(_libc.capset(header, (ctypes.c_uint32 * 6)()))
+    _check(_libc.capset(header, (ctypes.c_uint32 * 6)(kept, kept)))

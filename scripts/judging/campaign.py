@@ -1,6 +1,7 @@
 """Judge a catalogue, measure how many candidates a second that makes, and soak the judge; write a page about it.
 
     python scripts/judging/campaign.py catalogue             honest kernels, exploits and faults
+    python scripts/judging/campaign.py fresh --tilegym CHECKOUT
     python scripts/judging/campaign.py throughput            small kernels per second
     python scripts/judging/campaign.py soak --count 2000 --minutes 10
     python scripts/judging/campaign.py page                  the page again, from the numbers
@@ -29,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import checkout
 from judging.page import page
-from judging.parts import EXPLOIT, HERE, HONEST, Bench, entries
+from judging.parts import EXPLOIT, FRESH, HERE, HONEST, Bench, Entry, entries, with_kernels
 from tilery.cli.progress import progress
 from tilery.judge import Limits, Plan, judge_all
 from tilery.judge.results import ACCEPTED, REJECTED, UNJUDGED
@@ -60,7 +61,19 @@ HOSTILE = {
 def run_catalogue(args: argparse.Namespace) -> dict[str, Any]:
     """Judge every entry of the catalogue."""
     every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind) if args.held_out or not entry.held_out]
-    every = [entry for entry in every if args.only in entry.key]
+    return judge_entries([entry for entry in every if args.only in entry.key])
+
+
+def run_fresh(args: argparse.Namespace) -> dict[str, Any]:
+    """Judge what was written after the judge was finished, with kernels of TileGym if there is a checkout of it."""
+    every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind, FRESH) if args.only in entry.key]
+    if args.tilegym is not None:
+        every = [with_kernels(entry, args.tilegym) if entry.needs else entry for entry in every]
+    return judge_entries([entry for entry in every if args.tilegym is not None or not entry.needs])
+
+
+def judge_entries(every: list[Entry]) -> dict[str, Any]:
+    """Judge candidates, and return a row about each."""
     rows: list[dict[str, Any]] = []
     bench = Bench()
     started = time.process_time()
@@ -71,6 +84,7 @@ def run_catalogue(args: argparse.Namespace) -> dict[str, Any]:
             rows.append({
                 "kind": entry.kind, "key": entry.key, "source": entry.source, "held_out": entry.held_out,
                 "verdict": found.verdict, "stage": found.failed.stage if found.failed else "", "fault": found.kind,
+                "reason": found.reason if found.verdict != WANTED[entry.kind] else "",
                 "worst": worst, "jail": next((s.facts["jail"] for s in found.stages if "jail" in s.facts), ""),
             })  # fmt: skip
             if found.verdict != WANTED[entry.kind]:
@@ -199,7 +213,7 @@ def left_behind() -> dict[str, list[str]]:
     }
 
 
-PARTS = {"catalogue": run_catalogue, "throughput": run_throughput, "soak": run_soak}
+PARTS = {"catalogue": run_catalogue, "fresh": run_fresh, "throughput": run_throughput, "soak": run_soak}
 
 
 def main() -> int:
@@ -211,6 +225,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="the most minutes of a soak")
     parser.add_argument("--jobs", type=int, default=2, help="workers")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tilegym", type=Path, metavar="CHECKOUT", help="a checkout of NVIDIA/TileGym")
     parser.add_argument("--add", type=Path, action="append", default=[], help="a file with parts")
     parser.add_argument("--json", type=Path, default=REPORTS / "judge.json")
     parser.add_argument("--report", type=Path, default=REPORTS / "judge.md")

@@ -82,3 +82,36 @@ def heads(q: Array, k: Array, v: Array) -> Array:
 
 def doubled(x: Array) -> Array:
     return x + x
+
+
+def bmm(a: Array, b: Array) -> Array:
+    return a @ b
+
+
+def silu(x: Array) -> Array:
+    n = x.shape[1] // 2
+    return x[:, :n] / (1 + np.exp(-x[:, :n])) * x[:, n:]
+
+
+def histogram(x: Array) -> Array:
+    return np.bincount(x, minlength=16).astype(np.int32)
+
+
+def quantized(a: Array, b: Array) -> Array:
+    return a.astype(np.int32) @ b.astype(np.int32)
+
+
+def conv(x: Array, w: Array) -> Array:
+    n = x.shape[0]
+    wide = np.concatenate([np.zeros(2), x, np.zeros(2)])
+    return sum(wide[k : k + n] * w[k] for k in range(5))
+
+
+def variance(x: Array) -> Array:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return (centred * centred).mean(axis=-1)
+
+
+def logsumexp(x: Array) -> Array:
+    top = x.max(axis=-1, keepdims=True)
+    return np.log(np.exp(x - top).sum(axis=-1)) + top[:, 0]

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ..diag import ErrorKind, TileError
 from ..source.input import Input, Kind, read_file
 from .header import BESIDE, make_program, parse_table, read_header
-from .jail import Jail
+from .jail import Jail, JailError
 from .memory import OFFSET, span_of, strides_of
 from .problem import Problem, Shape
 from .program import MOST_BYTECODE, Submission, parse_submission
 
 CPP = (".cu", ".cpp", ".cxx", ".cc")
 TRITON = re.compile(r"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
+NARROW = ("bf16", "f8")
+"""How types begin that NumPy has only with a package."""
 MOST_SOURCE = 1 << 22
 """The most bytes of a candidate in Python or C++."""
 
@@ -51,6 +54,10 @@ def compile_source(data: bytes, name: str, problem: Problem, jail: Jail, *, head
 
 def _compile_python(text: str, name: str, problem: Problem, jail: Jail) -> Submission:
     kind = "triton" if TRITON.search(text) else "cutile"
+    if kind == "cutile" and find_spec("ml_dtypes") is None:
+        for each in {each.type for shape in problem.shapes for each in problem.typed(shape) if each.is_array}:
+            if each.startswith(NARROW):
+                raise JailError(f"arrays of {each} need the package ml_dtypes", kind=ErrorKind.MISSING_TOOL)
     shapes = [_described(problem, shape) for shape in problem.shapes]
     answer = jail.ask({"kind": kind, "source": text, "name": name, "shapes": shapes})
     made = parse_submission(answer, _arrays(problem), len(shapes))

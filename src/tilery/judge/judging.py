@@ -14,7 +14,7 @@ import numpy as np
 
 from ..diag import ErrorKind, TileError
 from .candidates import compile_file, compile_source
-from .jail import Jail, Limits
+from .jail import Jail, JailError, Limits
 from .memory import Buffer, Poison
 from .problem import KINDS, Case, Problem, Shape
 from .program import Program, Submission
@@ -183,6 +183,8 @@ class Judge:
             made = StageResult(name, FAILED, error.reason, error.kind, facts=error.facts)
         except Skipped as error:
             made = StageResult(name, SKIPPED, str(error))
+        except JailError as error:
+            raise Unjudged(_told(error)) from None
         except TileError as error:
             made = StageResult(name, FAILED, _told(error), error.kind.value)
         except (MemoryError, RecursionError) as error:

@@ -45,6 +45,10 @@ class Limits:
     answer: int = 32 << 20
 
 
+class JailError(TileError):
+    """A jail cannot work on this machine, through no fault of a candidate."""
+
+
 class Jail:
     """A server that runs frontends in jails, one at a time. It starts when it is first asked.
 
@@ -74,9 +78,12 @@ class Jail:
         if status in KINDS:
             kind, text = KINDS[status]
             raise TileError(text.format(**asdict(self.limits)), kind=kind, notes=notes)
+        if status.startswith("missing "):
+            raise JailError(status.removeprefix("missing "), kind=ErrorKind.MISSING_TOOL)
+        if status.startswith("setup"):
+            raise JailError(f"the jail's {status}", kind=ErrorKind.DEVICE, notes=notes)
         if status != "ok":
-            kind = ErrorKind.DEVICE if status.startswith("setup") else ErrorKind.COMPILER_CRASH
-            raise TileError(f"the frontend {status}", kind=kind, notes=notes)
+            raise TileError(f"the frontend {status}", kind=ErrorKind.COMPILER_CRASH, notes=notes)
         return parse_answer(answer, notes)
 
     def _ask(self, request: dict[str, Any]) -> tuple[str, str, bytes]:
@@ -125,13 +132,13 @@ class Jail:
             )
         except OSError as error:
             self.close()
-            raise TileError(f"cannot start a jail: {error.strerror}", kind=ErrorKind.MISSING_TOOL) from None
+            raise JailError(f"cannot start a jail: {error.strerror}", kind=ErrorKind.MISSING_TOOL) from None
         assert self.process.stdout is not None
         with self._limited(self.process):
             hello = _object(receive(self.process.stdout.fileno(), LARGEST_HEAD))
         if not hello:
             self.close()
-            raise TileError("the server of jails died at its start", kind=ErrorKind.MISSING_TOOL)
+            raise JailError("the server of jails died at its start", kind=ErrorKind.MISSING_TOOL)
         # Said before a candidate runs, so that none can change it.
         self.how, self.once = str(hello["how"]), bool(hello["once"])
         return self.process

@@ -26,31 +26,50 @@ HOST_FUNCTION = "run"
 
 REHEARSAL = Path(__file__).with_name("rehearsal")
 """A folder with a candidate in each language, which uses what most kernels use."""
-PREPARED: set[str] = set()
+PREPARED: dict[str, str] = {}
+"""The kinds of candidates that this process is ready for, and what is missing for each."""
 
 
-def preload(kind: str) -> None:
-    """Import what a kind of candidate needs, so that a jail need not; compile a kernel of our own, once.
+def preload(kind: str) -> str:
+    """Import what a kind of candidate needs, so that a jail need not; return what is missing on this machine.
 
-    Much is imported, and made by generated code, only when a kernel is compiled.
+    Much is imported, and made by generated code, only when a kernel is compiled, so a kernel of our own is compiled.
     """
-    if kind in PREPARED or kind not in FRONTENDS:
-        return
-    PREPARED.add(kind)
-    if kind == "cpp":
-        from ...cpp import compiler  # noqa: F401
+    if kind not in PREPARED:
+        PREPARED[kind] = _prepare(kind)
+    return PREPARED[kind]
 
-        return
-    if kind == "triton":
-        if find_spec("triton") is None or find_spec("torch") is None:
-            return
-        for name in ("triton.runtime.cache", "triton.compiler.compiler"):
-            module = import_module(name)
-            if hasattr(module, "triton_key"):  # it hashes all of Triton, which takes seconds
-                setattr(module, "triton_key", lambda: "tilery")  # noqa: B010  # type checkers do not know it
-    elif find_spec("cuda") is None or find_spec("cuda.tile") is None:
-        return
-    rehearse(kind)
+
+def _prepare(kind: str) -> str:
+    try:
+        if kind == "cpp":
+            from ...cpp import compiler
+
+            compiler.find_toolkit()
+        elif kind == "triton":
+            from ...triton import versions as triton_versions
+
+            triton_versions.require()
+            if find_spec("torch") is None:
+                return "torch is not installed"
+            _skip_hash()
+        elif kind == "cutile":
+            from ...cutile import versions
+
+            versions.require()
+    except TileError as error:
+        return "; ".join([error.message, *map(str, error.notes)])
+    if kind in ("cutile", "triton"):
+        rehearse(kind)
+    return ""
+
+
+def _skip_hash() -> None:
+    """Let Triton name itself in its cache, which every jail has for itself: to hash all of Triton takes seconds."""
+    for name in ("triton.runtime.cache", "triton.compiler.compiler"):
+        module = import_module(name)
+        if hasattr(module, "triton_key"):
+            setattr(module, "triton_key", lambda: "tilery")  # noqa: B010  # type checkers do not know it
 
 
 def rehearse(kind: str) -> None:
@@ -255,11 +274,7 @@ def _dtype(np: Any, name: str) -> Any:
     try:
         return np.dtype(element.row.dtype)
     except TypeError:
-        try:
-            return np.dtype(getattr(import_module("ml_dtypes"), element.row.dtype))
-        except ImportError:
-            message = f"arrays of {name} need the package ml_dtypes"
-            raise TileError(message, kind=ErrorKind.MISSING_TOOL) from None
+        return np.dtype(getattr(import_module("ml_dtypes"), element.row.dtype))
 
 
 class LaunchRecorder:

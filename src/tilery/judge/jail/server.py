@@ -252,8 +252,8 @@ def end(supervisor: int, first: int | None, joined: bool) -> None:
 # ---------------------------------------------------------------- the server
 
 
-def answer_one(means: confine.Means, answers: int, folder: str) -> None:
-    """Read a request, answer it, and end this process, which is a handler."""
+def answer_one(means: confine.Means, answers: int, folder: str, missing: str) -> None:
+    """Read a request, answer it, and end this process, which is a handler. Say what is missing, if anything is."""
     status = 1
     with suppress(BaseException):
         system.control(system.PDEATHSIG, signal.SIGTERM)
@@ -261,7 +261,7 @@ def answer_one(means: confine.Means, answers: int, folder: str) -> None:
         data = receive(0, LARGEST_REQUEST)
         if data is not None:
             request = {**json.loads(data), "imported": confine.address_space()}
-            head, answer = handle(request, means, folder)
+            head, answer = ({"status": f"missing {missing}"}, b"") if missing else handle(request, means, folder)
             send(answers, json.dumps(head).encode())
             send(answers, answer)
             status = 0
@@ -281,13 +281,13 @@ def main() -> None:
     send(answers, json.dumps(hello).encode())
     root = tempfile.gettempdir()
     while (kind := receive(0, LARGEST_HEAD)) is not None:
-        frontends.preload(kind.decode())
+        missing = frontends.preload(kind.decode())
         gc.freeze()
         folder = tempfile.mkdtemp(prefix="jail-", dir=root)
         os.chmod(folder, 0o755)
         handler = os.fork()
         if handler == 0:
-            answer_one(means, answers, folder)
+            answer_one(means, answers, folder, missing)
         failed = os.waitpid(handler, 0)[1]
         shutil.rmtree(folder, ignore_errors=True)
         if failed or not means.namespaces:

@@ -214,8 +214,8 @@ def soak(found: dict[str, Any]) -> str:
         "",
         fill(
             f"{found['judged']:,} of {found['count']:,} candidates in {found['seconds']:,} seconds with "
-            f"{found['jobs']} workers: {found['judged'] / found['seconds']:.2f} a second, on {machine(found)}. The judge and its jails "
-            f"took {found['busy']:,} seconds of processor time, "
+            f"{found['jobs']} workers: {found['judged'] / found['seconds']:.2f} a second, on {machine(found)}. "
+            f"The judge and its jails took {found['busy']:,} seconds of processor time, "
             f"{100 * found['busy'] / found['seconds'] / found['cores']:.0f} % of these cores. The time was limited to "
             f"{found['minutes']:g} minutes. One in ten candidates attacks the judge: it hangs, crashes, forks, leaves "
             "processes, fills the disk, memory or the log, or answers with data made to exhaust the parser."

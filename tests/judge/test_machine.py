@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from judge.kernels import problem, reference
+from judge.kernels import GOOD, problem, reference
 from tilery.diag import ErrorKind, TileError
 from tilery.judge import Judge, Result
 from tilery.judge.jail import Jail, frontends
-from tilery.judge.results import REJECTED, UNJUDGED
+from tilery.judge.results import ACCEPTED, REJECTED, UNJUDGED
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, status: str, answer: bytes = b"") -> Result:
@@ -45,3 +45,10 @@ def test_narrow_floats_need_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with Judge(made, reference) as judge:
         found = judge.judge_source("def run(x, out): pass\n", "k.py")
     assert found.verdict == UNJUDGED and "ml_dtypes" in found.reason
+
+
+def test_no_verdict_without_a_gpu() -> None:
+    with Judge(problem(), reference, stages=("compile", "verify", "time"), timing={"engine": "gpu"}) as judge:
+        found = judge.judge_source(GOOD, "k.mlir")
+    if found.verdict != ACCEPTED:  # there is no GPU
+        assert found.verdict == UNJUDGED and found.reason

@@ -12,10 +12,11 @@ from typing import Any
 from ..diag import ErrorKind, TileError
 from ..source.input import Input, Kind, read_file
 from .header import BESIDE, make_program, parse_table, read_header
-from .jail import Jail, JailError
+from .jail import Jail
 from .memory import OFFSET, span_of, strides_of
 from .problem import Problem, Shape
 from .program import MOST_BYTECODE, Submission, parse_submission
+from .results import MachineError
 
 CPP = (".cu", ".cpp", ".cxx", ".cc")
 TRITON = re.compile(r"^\s*(?:import triton\b|from triton\b)", re.MULTILINE)
@@ -57,7 +58,7 @@ def _compile_python(text: str, name: str, problem: Problem, jail: Jail) -> Submi
     if kind == "cutile" and find_spec("ml_dtypes") is None:
         for each in {each.type for shape in problem.shapes for each in problem.typed(shape) if each.is_array}:
             if each.startswith(NARROW):
-                raise JailError(f"arrays of {each} need the package ml_dtypes", kind=ErrorKind.MISSING_TOOL)
+                raise MachineError(f"arrays of {each} need the package ml_dtypes", kind=ErrorKind.MISSING_TOOL)
     shapes = [_described(problem, shape) for shape in problem.shapes]
     answer = jail.ask({"kind": kind, "source": text, "name": name, "shapes": shapes})
     made = parse_submission(answer, _arrays(problem), len(shapes))

@@ -14,12 +14,12 @@ import numpy as np
 
 from ..diag import ErrorKind, TileError
 from .candidates import compile_file, compile_source
-from .jail import Jail, JailError, Limits
+from .jail import Jail, Limits
 from .memory import Buffer, Poison
 from .problem import KINDS, Case, Problem, Shape
 from .program import Program, Submission
 from .reference import Expected, expect, expect_of_kernel, load_function
-from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, Result, StageResult
+from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, MachineError, Result, StageResult
 from .stages.comparing import compare
 from .stages.executing import LoadedSubmission, Schedule, execute, load, make_buffers, outputs_of, sanitizer_for
 from .stages.metamorphic import change_expected, change_inputs
@@ -183,7 +183,7 @@ class Judge:
             made = StageResult(name, FAILED, error.reason, error.kind, facts=error.facts)
         except Skipped as error:
             made = StageResult(name, SKIPPED, str(error))
-        except JailError as error:
+        except MachineError as error:
             raise Unjudged(_told(error)) from None
         except TileError as error:
             made = StageResult(name, FAILED, _told(error), error.kind.value)

@@ -9,10 +9,16 @@ from math import isfinite
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from ..diag import TileError
+
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 ACCEPTED, REJECTED, UNJUDGED = "accepted", "rejected", "not judged"
 STAGES = ("compile", "verify", "static", "sanitize", "run", "compare", "metamorphic", "prove", "time")
 """The stages in their order."""
+
+
+class MachineError(TileError):
+    """This machine cannot judge: something is missing, through no fault of a candidate."""
 
 
 class FaultKind(Enum):

@@ -42,7 +42,8 @@ def main() -> None:
     try:
         made = (measure_gpu if request["engine"] in DEVICES else measure)(request, folder)
     except TileError as error:
-        made = {"error": {"kind": error.kind.value, "message": error.message}}
+        notes = [str(each) for each in error.notes]
+        made = {"error": {"kind": error.kind.value, "message": error.message, "notes": notes}}
     sys.stdout.write(json.dumps(made))
 
 
@@ -76,8 +77,12 @@ def alone() -> Iterator[None]:
 
 def measure_gpu(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Time a request on a GPU, and write the outputs of a launch to a folder."""
+    import resource
+
     from .device import measure_on_device
 
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))  # NVIDIA's driver maps far more than a worker may take
     problem, shape = problem_of(request)
     loaded, program = submitted(request, problem)
     inputs = inputs_of(problem, shape, request["seed"], request["keep"])

@@ -1,5 +1,5 @@
 """The jail: frontends run in confined processes, and only launches of bytecode come out."""
 
-from .client import Jail, JailError, Limits
+from .client import Jail, Limits
 
-__all__ = ["Jail", "JailError", "Limits"]
+__all__ = ["Jail", "Limits"]

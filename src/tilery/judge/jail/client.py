@@ -17,6 +17,7 @@ from typing import Any
 
 from ...child import end_group
 from ...diag import ErrorKind, TileError
+from ..results import MachineError
 from .messages import LARGEST_HEAD, receive, send
 
 MOST_TOKENS = 1 << 20
@@ -43,10 +44,6 @@ class Limits:
     disk: int = 64 << 20
     output: int = 1 << 20
     answer: int = 32 << 20
-
-
-class JailError(TileError):
-    """A jail cannot work on this machine, through no fault of a candidate."""
 
 
 class Jail:
@@ -79,9 +76,9 @@ class Jail:
             kind, text = KINDS[status]
             raise TileError(text.format(**asdict(self.limits)), kind=kind, notes=notes)
         if status.startswith("missing "):
-            raise JailError(status.removeprefix("missing "), kind=ErrorKind.MISSING_TOOL)
+            raise MachineError(status.removeprefix("missing "), kind=ErrorKind.MISSING_TOOL)
         if status.startswith("setup"):
-            raise JailError(f"the jail's {status}", kind=ErrorKind.DEVICE, notes=notes)
+            raise MachineError(f"the jail's {status}", kind=ErrorKind.DEVICE, notes=notes)
         if status != "ok":
             raise TileError(f"the frontend {status}", kind=ErrorKind.COMPILER_CRASH, notes=notes)
         return parse_answer(answer, notes)
@@ -132,13 +129,13 @@ class Jail:
             )
         except OSError as error:
             self.close()
-            raise JailError(f"cannot start a jail: {error.strerror}", kind=ErrorKind.MISSING_TOOL) from None
+            raise MachineError(f"cannot start a jail: {error.strerror}", kind=ErrorKind.MISSING_TOOL) from None
         assert self.process.stdout is not None
         with self._limited(self.process):
             hello = _object(receive(self.process.stdout.fileno(), LARGEST_HEAD))
         if not hello:
             self.close()
-            raise JailError("the server of jails died at its start", kind=ErrorKind.MISSING_TOOL)
+            raise MachineError("the server of jails died at its start", kind=ErrorKind.MISSING_TOOL)
         # Said before a candidate runs, so that none can change it.
         self.how, self.once = str(hello["how"]), bool(hello["once"])
         return self.process

@@ -20,6 +20,7 @@ from ...child import run_program
 from ...cost.gpus import find_gpu
 from ...diag import ErrorKind, TileError
 from ..program import Submission, as_json
+from ..results import MachineError
 from ..timer import WARM, inputs_of
 from ..values import Array, storage
 from .comparing import compare
@@ -124,5 +125,7 @@ def _asked(file: Path) -> dict[str, Any]:
         last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         raise TileError(f"the timer died: {''.join(last)[:300]}", kind=ErrorKind.COMPILER_CRASH) from None
     if "error" in made:
-        raise TileError(made["error"]["message"], kind=ErrorKind(made["error"]["kind"]))
+        kind = ErrorKind(made["error"]["kind"])
+        error = MachineError if kind is ErrorKind.MISSING_TOOL else TileError
+        raise error(made["error"]["message"], kind=kind, notes=made["error"]["notes"])
     return made

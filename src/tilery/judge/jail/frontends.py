@@ -43,9 +43,10 @@ def preload(kind: str) -> str:
 def _prepare(kind: str) -> str:
     try:
         if kind == "cpp":
-            from ...cpp import compiler
+            from ...cpp import compiler  # noqa: F401
+            from ...cpp.toolkit import find_toolkit
 
-            compiler.find_toolkit()
+            find_toolkit()
         elif kind == "triton":
             from ...triton import versions as triton_versions
 

@@ -38,7 +38,8 @@ GPU = """\
 {turns} times each, on one {name} with Triton {triton}; no other process used it meanwhile. Both launch the same machine
 code. The method of `bench/gpu.py` launches a kernel again and again on the same memory. The timing stage launches it on
 several copies of its memory in turn, so that nothing of a launch's arrays is in the cache, on other numbers in each;
-what a kernel reads and writes is restored before each launch, which is then timed alone. Figures are medians.
+what a kernel reads and writes is restored before each launch, which is then timed alone. `one copy` is the timing stage
+with one copy of the memory, so that what fits stays in the cache, as in `bench/gpu.py`. Figures are medians.
 """
 FORGE = 2.7
 """Kernels a second that goooxu/cuTileForge reports."""
@@ -140,26 +141,30 @@ def gpu(found: dict[str, Any]) -> str:
     rows = [each for each in found["rows"] if "error" not in each]
     lines = [
         GPU.format(turns=found["turns"], **found["device"]),
-        "| kernel | shape | copies | bench/gpu.py (µs) | timing stage (µs) | difference | spread of both |",
-        "|---|---|--:|--:|--:|--:|--:|",
+        "| kernel | shape | copies | bench/gpu.py (µs) | timing stage (µs) | difference | one copy (µs) | difference |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
-    differences = []
+    differences: list[tuple[float, str]] = []
+    warm: list[float] = []
     for each in rows:
-        bench, judge = (statistics.median(each[name]) for name in ("bench", "judge"))
-        spread = max((max(each[name]) - min(each[name])) / min(each[name]) for name in ("bench", "judge"))
-        differences.append(abs(judge / bench - 1))
+        bench, judge, one = (statistics.median(each[name]) for name in ("bench", "judge", "one copy"))
+        differences.append((abs(judge / bench - 1), each["name"]))
+        warm.append(abs(one / bench - 1))
         lines.append(
             f"| {each['name']} | {each['shape']} | {each['facts']['copies']} | {1e6 * bench:.2f} | {1e6 * judge:.2f} | "
-            f"{100 * (judge / bench - 1):+.2f} % | {100 * spread:.2f} % |"
+            f"{100 * (judge / bench - 1):+.2f} % | {1e6 * one:.2f} | {100 * (one / bench - 1):+.2f} % |"
         )
     accepted = sum(each["verdict"] == "accepted" for each in rows)
-    within = sum(each <= 0.02 for each in differences)
+    within = sum(each <= 0.02 for each, _ in differences)
+    largest, name = max(differences)
+    spread = max(max(each["bench"]) / min(each["bench"]) - 1 for each in rows)
     lines += [
         "",
         fill(
-            f"{within} of {len(rows)} kernels agree within 2 %; the largest difference is "
-            f"{100 * max(differences):.2f} %. {accepted} of {len(rows)} were accepted by the stage: the outputs of a "
-            "timed launch are right, and no time is below what memory allows."
+            f"{within} of {len(rows)} kernels agree within 2 %; the largest difference is {100 * largest:.2f} %, of "
+            f"{name}. With one copy, the largest is {100 * max(warm):.2f} %. The method of `bench/gpu.py` differs from "
+            f"itself by up to {100 * spread:.2f} % between its turns. {accepted} of {len(rows)} were accepted by the "
+            "stage: the outputs of a timed launch are right, and no time is below what memory allows."
         ),
     ]
     lines += [f"* {each['name']}: {each['error']}" for each in found["rows"] if "error" in each]

@@ -118,3 +118,34 @@ def test_errors_of_contractions_grow_with_precision(name: str) -> None:
         noise = Noise(precision(kind, kind), 1)
         moved.append(abs(float(functions[name](noise.array(numbers))) - exact))
     assert 0 < moved[0] < moved[1] < abs(exact)
+
+
+JOINED = {
+    "concatenate": lambda x: np.concatenate([np.zeros(1), x, np.zeros(1)])[1:-1],
+    "pad": lambda x: np.pad(x, 1)[1:-1],
+    "stack": lambda x: np.stack([x, x])[0],
+    "roll": lambda x: np.roll(x, 3),
+    "take": lambda x: np.take(x, np.arange(len(x))),
+}
+"""Functions of NumPy that move numbers."""
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_errors_outlive_functions_that_move_numbers(name: str) -> None:
+    """The sum of products afterwards has the tolerance that it has without them."""
+    numbers = np.random.default_rng(1).standard_normal(64)
+
+    def product(x: Any) -> Any:
+        y = JOINED[name](x)
+        return (y * y * y).sum().reshape(1)
+
+    _, plain = allowed(lambda x: (x * x * x).sum().reshape(1), numbers)
+    _, moved = allowed(product, numbers)
+    assert 0.2 < float(moved.tolerance[0] / plain.tolerance[0]) < 5
+
+
+def test_a_loop_over_elements_has_errors() -> None:
+    numbers = np.random.default_rng(2).standard_normal(64)
+    _, whole = allowed(total, numbers)
+    _, loop = allowed(lambda x: np.reshape(sum(v * 1.0 for v in x), (1,)), numbers)
+    assert 0.1 < float(loop.tolerance[0] / whole.tolerance[0]) < 20

@@ -7,7 +7,7 @@ an order of the terms is likely to reach. How far results move is how far a corr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,13 @@ class Noisy(np.ndarray[Any, np.dtype[Any]]):
     def __array_finalize__(self, other: object) -> None:
         self.noise = getattr(other, "noise", None)  # type: ignore[assignment]
 
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return self.noise.wrap(found) if isinstance(found, np.generic) else found  # a number has errors too
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[n] for n in range(len(self)))
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
         noise = next(each.noise for each in _flat((args, options.get("out", ()))) if isinstance(each, Noisy))
         plain = [_plain(each) for each in args]
@@ -83,7 +90,8 @@ class Noisy(np.ndarray[Any, np.dtype[Any]]):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         noise = next(each.noise for each in _flat((args, list(kwargs.values()))) if isinstance(each, Noisy))
         if function not in CONTRACTIONS:
-            return super().__array_function__(function, types, args, kwargs)
+            # Some return plain arrays, such as concatenate, and what follows would be exact.
+            return noise.wrap(super().__array_function__(function, types, args, kwargs))
         plain = [_plain(each) for each in args]
         with np.errstate(all="ignore"):
             result = np.asarray(function(*plain, **kwargs))
@@ -111,8 +119,10 @@ class Noise:
         return made
 
     def wrap(self, result: Any) -> Any:
-        if isinstance(result, tuple):
-            return tuple(self.wrap(each) for each in result)
+        if isinstance(result, (tuple, list)):
+            return type(result)(self.wrap(each) for each in result)
+        if isinstance(result, Noisy) and result.noise is self:
+            return result
         if isinstance(result, np.ndarray) or np.isscalar(result):
             return self.array(np.asarray(result))
         return result

@@ -68,7 +68,8 @@ def page(numbers: dict[str, Any]) -> str:
         parts.append(soak(numbers["soak"]))
     if "gpu" in numbers:
         parts.append(gpu(numbers["gpu"]))
-    return "\n".join([*parts, NOT_MEASURED])
+    open_points = "" if "gpu" in numbers else "* Times on a GPU against those of `bench/gpu.py`.\n"
+    return "\n".join([*parts, NOT_MEASURED + open_points])
 
 
 def catalogue(rows: list[dict[str, Any]]) -> str:

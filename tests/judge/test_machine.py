@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
 import pytest
 
 from judge.kernels import GOOD, problem, reference
@@ -36,6 +40,18 @@ def test_a_missing_frontend_is_found_before_a_jail_starts(monkeypatch: pytest.Mo
     monkeypatch.setattr(frontends, "PREPARED", {})
     monkeypatch.setattr("tilery.cutile.versions.require", missing)
     assert frontends.preload("cutile") == "cuTile is not installed; pip install cuda-tile"
+
+
+@pytest.mark.parametrize(("kind", "packages"), [("cutile", ("cuda-tile",)), ("triton", ("triton", "torch"))])
+def test_frontends_rehearse(kind: str, packages: tuple[str, ...]) -> None:
+    """They compile our own kernel. A failure would only cost time, so nothing else shows it."""
+    try:
+        assert all(map(version, packages))
+    except PackageNotFoundError as error:
+        pytest.skip(f"needs {error.name}")
+    code = f"from tilery.judge.jail.frontends import rehearse; rehearse({kind!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_narrow_floats_need_a_package(monkeypatch: pytest.MonkeyPatch) -> None:

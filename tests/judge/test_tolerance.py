@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def test_errors_of_contractions_grow_with_precision(name: str) -> None:
     assert 0 < moved[0] < moved[1] < abs(exact)
 
 
-JOINED = {
+JOINED: dict[str, Callable[[Any], Any]] = {
     "concatenate": lambda x: np.concatenate([np.zeros(1), x, np.zeros(1)])[1:-1],
     "pad": lambda x: np.pad(x, 1)[1:-1],
     "stack": lambda x: np.stack([x, x])[0],

@@ -100,14 +100,12 @@ def one(name: str, turns: int) -> dict[str, Any]:
     """Time a kernel by both methods in turn."""
     timed = next(each for each in kernels() if each.name == name)
     problem = timed.problem()
-    rows: dict[str, Any] = {"name": name, "shape": problem.shapes[0].name, "judge": [], "bench": [], "one copy": []}
+    rows: dict[str, Any] = {"name": name, "shape": problem.shapes[0].name, "judge": [], "bench": []}
     with Judge(problem, stages=STAGES, timing={"engine": ENGINE, "rounds": ROUNDS}) as judge:
         submission = compile_source(timed.text.encode(), "candidate.py", problem, judge.jail)
         options = {"engine": ENGINE, "rounds": ROUNDS, "seed": 1, "keep": 0}
         for turn in range(turns):
             rows["bench"].append(median(bench(problem, submission)))
-            warm, _ = measure(judge, submission, 0, {**options, "copies": 1})
-            rows["one copy"].append(median(warm["seconds"]))
             if turn:
                 rows["judge"].append(median(measure(judge, submission, 0, options)[0]["seconds"]))
                 continue

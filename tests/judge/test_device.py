@@ -51,7 +51,7 @@ def timed(monkeypatch: pytest.MonkeyPatch, made: Problem, code: str) -> tuple[Fa
     for name, value in {"open_driver": lambda: driver, "HEAT_SECONDS": 0.0, "BLOCK_SECONDS": 0.01}.items():
         monkeypatch.setattr(device, name, value)
     monkeypatch.setattr(device, "COPY_BYTES", 1 << 12)
-    request = {"engine": "fake", "seed": 5, "keep": 3, "rounds": 3, "copies": 0}
+    request = {"engine": "fake", "seed": 5, "keep": 3, "rounds": 3}
     inputs = inputs_of(made, shape, 5, 3)
     program = submission.programs[-1]
     found, outputs = device.measure_on_device(

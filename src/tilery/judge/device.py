@@ -90,7 +90,7 @@ def measure_on_device(
     first, drawn = (make_buffers(problem, shape, program, inputs, Poison(request["seed"])) for _ in range(2))
     every = [
         make_buffers(problem, shape, program, rolled(inputs, number), Poison(request["seed"] + number))
-        for number in range(1, request["copies"] or copies_for(driver, drawn))
+        for number in range(1, copies_for(driver, drawn))
     ]
     chosen = request["keep"] % (len(every) + 1)
     every.insert(chosen, drawn)

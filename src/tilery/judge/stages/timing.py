@@ -102,7 +102,6 @@ def measure(
         "rounds": int(options.get("rounds", ROUNDS)),
         "seed": options["seed"],
         "keep": options["keep"],
-        "copies": int(options.get("copies", 0)),
     }
     with tempfile.TemporaryDirectory(prefix="tilery-judge-") as folder:
         file = Path(folder) / "request.json"

@@ -267,7 +267,7 @@ def report(args: argparse.Namespace) -> int:
     from gpu_parts.page import load, publish
 
     samples = args.samples.read_text("utf-8") if args.samples else ""
-    publish(load(args.results), HERE.parent / "docs" / "reports", samples)
+    publish(load(args.results), HERE.parent / "docs" / "reports", samples, load(args.programs))
     return 0
 
 
@@ -295,6 +295,7 @@ def main() -> int:
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path, nargs="+")
     reports.add_argument("--samples", type=Path, help="what `tilery cutile tune` printed")
+    reports.add_argument("--programs", type=Path, nargs="*", default=[], help="results of gpu_defaults.py run")
     verbs.add_parser("child")
     args = parser.parse_args()
     if args.verb == "child":

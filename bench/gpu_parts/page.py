@@ -6,11 +6,12 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+PROGRAMS = Path(__file__).parents[1] / "gpu_kernels.toml"
 GLUON = Path(__file__).parents[1] / "gpu_gluon.toml"
 PEAKS = {"bf16": 989e12, "f16": 989e12, "f8": 1979e12, "tf32": 494e12}
 """What NVIDIA states for an H200, in operations per second without sparsity."""
@@ -81,16 +82,25 @@ def ratios(table: list[Cells], above: str, below: str) -> list[float]:
     return [a / b for a, b in pairs if a and b]
 
 
-def publish(runs: list[dict[str, Any]], folder: Path, samples: str = "") -> None:
+def publish(
+    runs: list[dict[str, Any]], folder: Path, samples: str = "", programs: Sequence[dict[str, Any]] = ()
+) -> None:
     """Write the page, its plot and the figures."""
     rows = {(row["name"], row["shape"]): row for run in runs for row in run["rows"]}
     limits = next(run["limits"] for run in runs if "limits" in run)
     table = [columns(row, limits) for row in rows.values()]
-    (folder / "gpu.md").write_text(page(list(rows.values()), table, runs, limits, samples), "utf-8")
+    (folder / "gpu.md").write_text(page(list(rows.values()), table, runs, limits, samples, programs), "utf-8")
     (folder / "gpu.svg").write_text(plot(list(rows.values()), table), "utf-8")
 
 
-def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits: Any, samples: str) -> str:
+def page(
+    rows: list[Row],
+    table: list[Cells],
+    runs: list[dict[str, Any]],
+    limits: Any,
+    samples: str,
+    programs: Sequence[dict[str, Any]] = (),
+) -> str:
     """Return the page."""
     versions = {name: version for run in runs for name, version in run["versions"].items()}
     lines = [
@@ -128,6 +138,7 @@ def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits
         "|---|---|" + "--:|" * len(COLUMNS) + "---|",
         *(_line(row, cells) for row, cells in zip(rows, table)),
         *_fed(rows),
+        *(_programs(programs) if programs else []),
         *_full(rows, table),
         *_cost(rows),
         *(_samples(samples) if samples else []),
@@ -223,6 +234,42 @@ def _fed(rows: list[Row]) -> list[str]:
             )
             lines.append(f"| {name} | {len(some)} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
     return lines
+
+
+def _programs(results: Sequence[dict[str, Any]]) -> list[str]:
+    """What a warp that copies gains on others' programs, from the results of `bench/gpu_defaults.py run`."""
+    listed = tomllib.loads(PROGRAMS.read_text("utf-8"))["kernels"]
+    held = {each["name"] for each in listed if each["held_out"]}
+    found, compared, differ = [], 0, []
+    for kernel in (each for run in results for each in run["kernels"]):
+        ours = [v for v in kernel["variants"] if "gluon" in v["label"] and "ok" in v]
+        compared += len(ours)
+        differ += [f"{kernel['name']}, {v['label']}" for v in ours if not v["ok"]]
+        good = [v for v in ours if v["ok"] and v.get("final")]
+        plain = next((v for v in kernel["variants"] if "triton" in v["roles"] and v.get("ok") and v.get("final")), None)
+        if good and plain:
+            top = min(good, key=lambda v: float(v["seconds"]))
+            ratio = plain["seconds"] / top["seconds"]
+            found.append((kernel["name"], kernel["name"] in held, ratio, top["label"], kernel["reference"]))
+    lines = [
+        "",
+        "Kernels of others (`bench/gpu_kernels.toml`), compared with the default of engine `triton` only:",
+        "tileiras was not on the machine. Results were compared with those of the first variant, and on a small grid",
+        "with the reference engine where it says so.",
+        "",
+        "| kernel | | gluon / triton | reference engine | best gluon variant |",
+        "|---|---|--:|---|---|",
+    ]
+    for name, is_held, ratio, label, reference in found:
+        kind = "held out" if is_held else "open"
+        lines.append(f"| {name} | {kind} | {ratio:.2f} | {'yes' if reference else 'too slow'} | {label} |")
+    means = []
+    for wanted, kind in ((False, "open"), (True, "held out")):
+        some = [ratio for _, is_held, ratio, _, _ in found if is_held is wanted]
+        if some:
+            means.append(f"{geomean(some):.2f} ({len(some)} {kind})")
+    wrong = f"{len(differ)} differ: {'; '.join(differ)}" if differ else "none differs"
+    return [*lines, "", f"Geometric means: {', '.join(means)}. Of {compared} variants, {wrong}."]
 
 
 def _full(rows: list[Row], table: list[Cells]) -> list[str]:

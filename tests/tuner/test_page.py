@@ -85,6 +85,18 @@ def test_the_page_compares_a_warp_that_copies(tmp_path: Path) -> None:
     assert "not measured" not in text.split("## Not measured")[0]
 
 
+def test_the_page_has_programs_of_others(tmp_path: Path) -> None:
+    fed = variant("triton w4 s3 gluon2 p132", 0.001)
+    wrong = {**fed, "label": "triton w8 s3 gluon1", "ok": False}
+    name = "matmul-sample-bf16--matmul_kernel"
+    kernel = {"name": name, "variants": [variant("triton", 0.002, ("triton",)), fed, wrong], "reference": True}
+    run = {"rows": [ROW], "limits": LIMITS, "bad": [], "missing": [], "versions": {}}
+    publish([run], tmp_path, programs=[{"kernels": [kernel]}])
+    text = (tmp_path / "gpu.md").read_text("utf-8")
+    assert f"| {name} | held out | 2.00 | yes | triton w4 s3 gluon2 p132 |" in text
+    assert f"Geometric means: 2.00 (1 held out). Of 2 variants, 1 differ: {name}, triton w8 s3 gluon1." in text
+
+
 def test_held_out_kernels_are_kernels_of_rows() -> None:
     drawn = tomllib.loads(GLUON.read_text("utf-8"))
     kernels, _ = read_rows()

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from .export import read_rows
+
 PROGRAMS = Path(__file__).parents[1] / "gpu_kernels.toml"
 GLUON = Path(__file__).parents[1] / "gpu_gluon.toml"
 PEAKS = {"bf16": 989e12, "f16": 989e12, "f8": 1979e12, "tf32": 494e12}
@@ -134,6 +136,7 @@ def page(
         "tilery, see [the guide](../guides/tune.md). The limit is a copy on the device",
         f"({limits['copy'] / 1e9:,.0f} GB/s), or what NVIDIA states for tensor cores.",
         "",
+        *_renamed(rows),
         "| kernel | shape | " + " | ".join(COLUMNS) + " | tuned variant |",
         "|---|---|" + "--:|" * len(COLUMNS) + "---|",
         *(_line(row, cells) for row, cells in zip(rows, table)),
@@ -192,6 +195,17 @@ def _line(row: Row, cells: Cells) -> str:
         shown.append(f"{figure}{' T' if tera and seconds else ''}")
     found = best(row, lambda v: v["engine"] != "torch" and v["kept"])
     return f"| {row['name']} | {row['shape']} | {' | '.join(shown)} | {found['label'] if found else '-'} |"
+
+
+def _renamed(rows: list[Row]) -> list[str]:
+    """Say which defaults were not yet those of the rules when they were timed."""
+    kernels = sorted({row["kernel"] for row in rows if row.get("renamed")})
+    if not kernels:
+        return []
+    return [
+        f"The rules changed after this run: it timed today's default of {', '.join(kernels)} as another variant.",
+        "",
+    ]
 
 
 def _fed(rows: list[Row]) -> list[str]:
@@ -321,7 +335,11 @@ def _failures(rows: list[Row], runs: list[dict[str, Any]]) -> list[str]:
         for kernel, label in run["bad"]
     ]
     measured = {f"{row['name']} {row['shape']}" for row in rows}
-    missing = [f"* {name}: not measured" for run in runs for name in run["missing"] if name not in measured]
+    listed = [
+        *(f"{row['name']} {row['shape']}" for row in read_rows()[1]),
+        *(n for run in runs for n in run["missing"]),
+    ]
+    missing = [f"* {name}: not measured" for name in dict.fromkeys(listed) if name not in measured]
     wrong: dict[str, int] = {}
     for row in rows:
         for v in row["variants"]:

@@ -23,7 +23,7 @@ class Scene:
         self.entry = rng.choice(module.entries)
         self.ops = list(walk(self.entry.body))
         self.blocks = [self.entry.body] + [b for o in self.ops for b in o.blocks]
-        self.types = list({v.type for o in self.ops for v in (*o.results, *o.operands)})
+        self.types = list(dict.fromkeys(v.type for o in self.ops for v in (*o.results, *o.operands)))
 
     def op(self) -> Op:
         return self.rng.choice(self.ops)

@@ -1,0 +1,7 @@
+"""The rooms of the core, each with its groups of rows."""
+
+from __future__ import annotations
+
+from . import bytecode, engine, passes, printing, tables, text, verifier
+
+__all__ = ["bytecode", "engine", "passes", "printing", "tables", "text", "verifier"]

@@ -1,0 +1,444 @@
+"""Texts: what the two parsers, the formatter and recovery make of them, legal or broken."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+
+from golden.material import broken_text, modules, rng_of, texts
+from golden.material import parsed as parsed_modules
+from golden.shown import error, module, outcome
+from golden.table import group
+from text.faults import plant, with_faults
+from text.laws import untidy
+from tilery.declare.operation import BY_NAME
+from tilery.diag import TileError
+from tilery.ir import walk
+from tilery.source.input import Input
+from tilery.text.lexer import tokens
+from tilery.text.lossless.format import edit_for, format_text
+from tilery.text.lossless.reading import Reading, read
+from tilery.text.lossless.scopes import names_of
+from tilery.text.lossless.tokens import Tokens
+from tilery.text.lossless.tree import field_at, kinds, name_after, node_at, nodes, operand_span
+from tilery.text.lossless.tree import walk as walk_nodes
+from tilery.text.parse.fast.parse import quick_parse
+from tilery.text.parse.parser import Parsed, forms, parse, parse_with_spans, type_from_text
+from tilery.text.parse.state import Options
+from tilery.text.print.printer import show
+from tilery.types import SCALARS
+from tilery.verifier.explain import check_input
+from tilery.verifier.partial import check_reading
+from tilery.verifier.verify import Hints, verify
+
+PARTS = 4
+BROKEN = 2
+"""So many broken texts are made of each text."""
+
+
+def part_of(items: list[str], part: int, parts: int = PARTS) -> Iterator[str]:
+    return islice(items, part, None, parts)
+
+
+def parsed(text: str) -> str:
+    """Describe what the parsers make of a text; they must agree, and whether the fast one gives up is a fact too."""
+    quick = quick_parse(text, forms(False), Options()) is not None if text.isascii() else None
+    slow = outcome(lambda: parse(text, quick=False))
+    fast = outcome(lambda: parse(text, quick=True))
+    assert slow == fast, f"the two parsers disagree:\n{slow}\n{fast}"
+    return f"quick {quick}\n{slow}"
+
+
+def spans(found: Parsed) -> str:
+    lines = [f"{o.name} {found.spans.get(o)}" for o in walk(found.module)]
+    return f"wrapped {found.wrapped}\n" + "\n".join(lines)
+
+
+def reading(found: Reading) -> str:
+    """Describe a reading with its errors, tokens, operations, names and scopes."""
+    lines = [error(e) for e in found.errors]
+    for part in found.parts:
+        chunk = part.parsed
+        names = names_of(chunk)
+        last = len(chunk.tokens.spelled) - 1
+        roots = nodes(chunk)
+        lines.append(f"part {part.start}-{part.end} {chunk.kind} {chunk.ends} {chunk.wrappers} {chunk.starts}")
+        lines.append(f"regions {chunk.regions} definitions {names.definition}")
+        lines.append(" ".join(kind.value for kind in kinds(chunk)))
+        for node in walk_nodes(roots):
+            shown = None if node.op is None else node.op.name
+            lines.append(f"node {node.first} {node.name} {node.end} {shown} {node.results} {found.tokens.column(0)}")
+            state = chunk.states.get(node.name)
+            uses = [] if state is None else list(state.uses)
+            lines += [f"operand {name} {operand_span(chunk, node.name, name)}" for name in uses]
+        for at in range(0, last, 5):
+            node_there = node_at(roots, at)
+            field = field_at(chunk, node_there, at) if node_there is not None else None
+            value = names.value(at)
+            lines.append(f"at {at}: {node_there and node_there.name} {field and field.name} {value and value.type}")
+            lines.append(f"{name_after(chunk.tokens.spelled, at)} {sorted(names.visible(at).items())} {names.uses(at)}")
+    return "\n".join([*lines, module(found.module)])
+
+
+def lossless(text: str) -> str:
+    """Describe what recovery reads, and what is wrong with what it reads."""
+    found = read(text)
+    shown = reading(found)
+    problems = check_reading(found)
+    return "\n".join([shown, *map(error, problems.errors)])
+
+
+def words(text: str) -> str:
+    """Describe tokens, their places and their comments."""
+    found = Tokens(text)
+    facts = [
+        f"{found.span(at)} {found.line_start(at)} {found.column(at)} {found.comments(at)} {found.gap(at)!r}"
+        for at in range(len(found.spelled))
+    ]
+    touched = [(offset, found.at(offset), found.touching(offset)) for offset in range(0, len(text), 7)]
+    return f"{tokens(text)}\n{found.spelled}\n{facts}\n{touched}\n{found.tail!r}"
+
+
+def checked(text: str) -> str:
+    """Describe everything that is wrong with a text, with places."""
+    report = check_input(Input(text=text))
+    return "\n".join([*map(error, report.errors), *map(error, report.warnings)])
+
+
+def everything(text: str) -> str:
+    rows = [parsed(text), lossless(text), outcome(lambda: format_text(text)), checked(text)]
+    with suppress(TileError):
+        rows.append(spans(parse_with_spans(text)))
+    return "\n----\n".join(rows)
+
+
+@group("text/as-it-is", PARTS)
+def as_it_is(part: int) -> Iterator[str]:
+    for text in part_of(texts(), part):
+        yield everything(text)
+        yield words(text)
+
+
+@group("text/options", 2)
+def options(part: int) -> Iterator[str]:
+    for text in part_of(texts(), part, 2):
+        yield outcome(lambda text=text: parse(text, quick=True, allow_unregistered=True, file="a.mlir"))  # type: ignore[misc]  # a default binds
+        yield outcome(lambda text=text: parse(text, quick=False, testing=True))  # type: ignore[misc]  # as above
+
+
+@group("text/broken", PARTS)
+def broken(part: int) -> Iterator[str]:
+    for number, text in enumerate(part_of(texts(), part, 2 * PARTS)):
+        for again in range(BROKEN):
+            rng = rng_of("text", part, number, again)
+            changed = broken_text(text, rng)
+            rows = [parsed(changed), lossless(changed)]
+            if again == 0:
+                rows += [checked(changed), outcome(lambda changed=changed: format_text(changed))]  # type: ignore[misc]  # as above
+            yield "\n".join(rows)
+
+
+@group("text/edited", 2)
+def edited(part: int) -> Iterator[str]:
+    """A text that was read before is read again after a change: only what changed is parsed."""
+    for number, text in enumerate(part_of(texts(), part, 8)):
+        before = read(text)
+        changed = broken_text(text, rng_of("edited", part, number))
+        after = read(changed, previous=before)
+        shown = reading(after)
+        kept = [any(one.parsed is other.parsed for other in before.parts) for one in after.parts]
+        yield f"{kept} {shown}"
+
+
+@cache
+def tidy() -> list[str]:
+    """Return the legal texts of some lines."""
+    found = [show(m) for m in [*modules(), *parsed_modules()] if m.entries]
+    return [text for text in dict.fromkeys(found) if 200 < len(text) < 3000]
+
+
+@group("text/planted", 2)
+def planted(part: int) -> Iterator[str]:
+    """Several faults in one text: recovery finds them one after the other."""
+    for number in range(150):
+        rng = rng_of("planted", part, number)
+        lines = rng.choice(tidy()).split("\n")[:-1]
+        if number % 3 == 0:
+            lines = untidy("\n".join(lines), rng).split("\n")
+        if number % 5 == 0:
+            lines = ["cuda_tile.module @m {", *lines, "}"]
+        faults = plant(lines, rng)
+        if number % 4 == 0:
+            at = rng.randrange(len(lines))
+            faults[at] = rng.choice(("}", "", lines[at] + " {", lines[at] + " }", "  " + lines[at], lines[at][2:]))
+        yield lossless(with_faults(lines, faults))
+
+
+@group("text/format", 2)
+def formatted(part: int) -> Iterator[str]:
+    """Texts with comments, blank lines and line breaks in odd places, as a whole and some lines of them."""
+    for number in range(100):
+        rng = rng_of("format", part, number)
+        text = untidy(rng.choice(tidy()), rng)
+        for _ in range(rng.randrange(6)):
+            places = [found.start() for found in _WORD.finditer(text)]
+            at = rng.choice(places)
+            text = text[:at] + rng.choice((" ", "  ", "\n", "\n\n\n", " // c\n", "\t", "/", "\r\n")) + text[at:]
+        yield outcome(lambda text=text: format_text(text))  # type: ignore[misc]  # a default binds
+        found = read(text)
+        last = text.count("\n") + 1
+        for _ in range(3):
+            first = rng.randrange(last)
+            lines = (first, min(last, first + rng.randrange(5)))
+            yield outcome(lambda lines=lines, found=found: edit_for(found, lines))  # type: ignore[misc]  # as above
+        yield outcome(lambda found=found: edit_for(found, keep_comments=False))  # type: ignore[misc]  # as above
+
+
+@group("text/types", 1)
+def types() -> Iterator[str]:
+    """Types alone."""
+    found = dict.fromkeys(word for text in texts() for word in tokens_of(text) if "<" in word or word.startswith("!"))
+    for number, text in enumerate(found):
+        yield outcome(lambda text=text: type_from_text(text))  # type: ignore[misc]  # a default binds
+        changed = broken_text(text, rng_of("type", number))
+        yield outcome(lambda changed=changed: type_from_text(changed))  # type: ignore[misc]  # as above
+
+
+def tokens_of(text: str) -> list[str]:
+    try:
+        return tokens(text)
+    except TileError:
+        return []
+
+
+NUMBERS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    129,
+    255,
+    256,
+    1 << 15,
+    (1 << 15) - 1,
+)
+LARGE = (
+    1 << 16,
+    (1 << 24) - 1,
+    1 << 24,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 32) - 1,
+    1 << 32,
+    (1 << 53) + 1,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 1,
+    1 << 64,
+)
+_WORD = re.compile(r"\"[^\"\n]*\"|[%@#^!]?[\w$.]+|->|[^\s\w]")
+_NUMBER = re.compile(r"(?<![\w#%@.])-?\d+(?![\w.])|(?<=x)\d+(?=x)|(?<=[<(])\d+(?=x)")
+HEAD = (
+    "%x: tile<f32>, %i: tile<i32>, %c: tile<i1>, %p: tile<ptr<f32>>, %q: tile<4xptr<f32>>, %v: tile<4xf32>, "
+    "%m: tile<4xi1>, %n: tile<4xi32>, %b: tile<i1>, %y: tile<f32>, %z: tile<f32>, %lhs: tile<f32>, %rhs: tile<f32>"
+)
+
+
+@cache
+def examples() -> list[str]:
+    """Return a text for each operation, its example where that is legal, and short texts of others."""
+    found = [f"entry @k({HEAD}) {{\n{d.example}\n}}" for _, d in sorted(BY_NAME.items()) if d.example]
+    short = [text for text in texts() if len(text) < 260 and "%" in text]
+    return [*dict.fromkeys(found), *short[::5]]
+
+
+@group("text/corners", 3)
+def corners(part: int) -> Iterator[str]:
+    """Each number of a text in turn is one at which something may change."""
+    for text in islice(examples(), part, None, 3):
+        for number, found in enumerate(_NUMBER.finditer(text, body_of(text))):
+            rows = []
+            large = LARGE[number % 2 :: 2]
+            for value in (*NUMBERS, *large, -1, -2, -128, -(1 << 31), -(1 << 63), -(1 << 63) - 1):
+                changed = text[: found.start()] + str(value) + text[found.end() :]
+                rows.append(brief(changed))
+            yield "\n".join(rows)
+
+
+def brief(text: str) -> str:
+    """Describe the module of a text and its first violation, or the error."""
+    try:
+        m = parse(text, quick=False)
+    except TileError as e:
+        return error(e)
+    wrong = verify(m, max_errors=2)
+    return f"{show(m, 'generic')} {[each.message for each in wrong]}"
+
+
+@group("text/words", 2)
+def each_word(part: int) -> Iterator[str]:
+    """Each word of a text in turn is missing, there twice, or another one."""
+    for text in islice(examples(), part, None, 3):
+        for number, found in enumerate(_WORD.finditer(text, body_of(text))):
+            before, word, after = text[: found.start()], found[0], text[found.end() :]
+            others = ("", f"{word} {word}", (",", "%i", "tile<4xi32>")[number % 3])
+            shown = "\n".join(brief(before + other + after) for other in others)
+            yield shown + (recovered(before + after) if number % 2 else "")
+
+
+def body_of(text: str) -> int:
+    """Return where the part of a text begins that is its own."""
+    return text.find("{") if text.startswith(f"entry @k({HEAD}") else 0
+
+
+def recovered(text: str) -> str:
+    """Describe what recovery makes of a broken text."""
+    found = read(text)
+    return "\n".join([*map(error, check_reading(found).errors), show(found.module, "generic", True)])
+
+
+@group("text/numbers")
+def numbers() -> Iterator[str]:
+    """Constants of each element type, in each form, at the ends of what the type can hold."""
+    for name, scalar in SCALARS.items():
+        bits = scalar.bits
+        ends = {
+            0,
+            1,
+            2,
+            bits,
+            (1 << bits) - 1,
+            1 << bits,
+            (1 << bits) + 1,
+            (1 << bits - 1) - 1,
+            1 << bits - 1,
+            (1 << bits - 1) + 1,
+        }
+        values = [str(value) for end in sorted(ends) for value in (end, -end)]
+        values += [hex(end) for end in sorted(ends)] + [
+            "true",
+            "false",
+            "1.0",
+            "-0.0",
+            "1e400",
+            "1e-400",
+            "3.4e38",
+            "65520.0",
+            "65519.9",
+            "448.0",
+            "464.0",
+            "0.1",
+            "-1.5e-8",
+        ]
+        for value in values:
+            forms = (
+                f"constant <{name}: {value}> : tile<{name}>",
+                f"constant <{name}: [{value}, 1]> : tile<2x{name}>",
+                f"constant <{name}: [[{value}], [{value}]]> : tile<2x1x{name}>",
+                f"constant <{name}: [{value}, 1, 1]> : tile<2x{name}>",
+            )
+            yield "\n".join(brief(f"entry @k() {{ %0 = {form} }}") for form in forms)
+        for size in (1, 2, 8, 16):
+            for count in {
+                1,
+                size * bits // 8 - 1,
+                size * bits // 8,
+                size * bits // 8 + 1,
+                bits // 8,
+                -(-size * bits // 8),
+            }:
+                digits = ("0123456789ABCDEF" * 16)[: 2 * max(count, 0)]
+                yield brief(f'entry @k() {{ %0 = constant <{name}: "0x{digits}"> : tile<{size}x{name}> }}')
+                yield brief(f'"cuda_tile.entry"() <{{value = dense<"0x{digits}"> : tensor<{size}x{name}>}}> : () -> ()')
+
+
+@group("text/hints")
+def hints() -> Iterator[str]:
+    """Optimization hints, locations and debug information."""
+    keys = ("num_cta_in_cga", "allow_tma", "latency", "occupancy", "foo", "num_worker_warps_per_cta")
+    archs = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121", "sm_999", "default")
+    values = (
+        "0",
+        "1",
+        "2",
+        "3",
+        "8",
+        "10",
+        "11",
+        "16",
+        "17",
+        "32",
+        "33",
+        "64",
+        "true",
+        "false",
+        '"x"',
+        "1.0",
+        "[1]",
+        "-1",
+    )
+    for number in range(260):
+        rng = rng_of("hint", number)
+        entries = []
+        for _ in range(rng.randrange(1, 3)):
+            pairs = ", ".join(f"{rng.choice(keys)} = {rng.choice(values)}" for _ in range(rng.randrange(3)))
+            entries.append(f"{rng.choice(archs)} = {{{pairs}}}")
+        given = f"optimization_hints=<{', '.join(entries)}>"
+        load = f"%0, %1 = load_ptr_tko weak %p {given} : tile<ptr<f32>> -> tile<f32>, token"
+        where = (f"entry @k() {given} {{}}", f"entry @k(%p: tile<ptr<f32>>) {{ {load} }}")
+        text = where[number % 2]
+        report = check_input(Input(text=text), hints=(Hints.WARN, Hints.ERROR)[number // 2 % 2])
+        yield "\n".join([brief(text), *map(error, report.errors), *map(error, report.warnings)])
+    for number in range(200):
+        rng = rng_of("location", number)
+        loc = location(rng, 3)
+        text = f"entry @k() {{ return loc({loc}) }} loc({location(rng, 1)})\n" + "".join(
+            f"#l{n} = loc({location(rng, 2)})\n" for n in range(3)
+        )
+        if number % 3 == 0:
+            text = broken_text(text, rng)
+        yield parsed(text)
+
+
+def location(rng: random.Random, depth: int) -> str:
+    pick = rng.choice
+    if depth == 0:
+        return pick(
+            ("unknown", '"a.py":1:2', "#l0", "#l1", "#l2", '"a.py":0:0', '"":7:4294967295', '"b":99999999999:1')
+        )
+    inner, other = location(rng, depth - 1), location(rng, depth - 1)
+    unit = f'compileUnit = #cuda_tile.di_compile_unit<file = #cuda_tile.di_file<"f.py" in "{pick(("", "/d"))}">>'
+    scope = (
+        f'#cuda_tile.di_subprogram<file = #cuda_tile.di_file<"f.py" in "/d">, line = {pick((0, 1, -1, 7))}, '
+        f'name = "n", linkageName = "l", {unit}, scopeLine = {pick((0, 3))}>'
+    )
+    return pick(
+        (
+            inner,
+            f"fused[{inner}, {other}]",
+            f'"n"({inner})',
+            f"callsite({inner} at {other})",
+            f"fused<1 : i32>[{inner}]",
+            f"#cuda_tile.di_loc<loc({inner}) in {scope}>",
+        )
+    )

@@ -1,0 +1,99 @@
+"""The verifiers: what each of them finds in legal and in illegal modules, and in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from golden.material import changeable, modules, parsed, rng_of
+from golden.material import changed as changed_module
+from golden.shown import findings
+from golden.table import group
+from tilery.ir import walk
+from tilery.ops import Module
+from tilery.verifier.verify import Hints, verify
+
+READERS = ("13.1", "13.2", "13.3")
+
+
+def verified(m: Module, number: int) -> str:
+    """Describe the violations in a module; generated and walking verifiers must agree."""
+    index = {o: at for at, o in enumerate(walk(m))}
+    every = findings(verify(m), index)
+    assert every == findings(verify(m, fast=False), index), "the two verifiers disagree"
+    assert every == findings(verify(m, fast=None), index), "the two verifiers disagree"
+    rows = [
+        every,
+        findings(verify(m, stop="mlir", dominance=number % 2 == 0), index),
+        findings(verify(m, hints=(Hints.WARN, Hints.ERROR)[number % 2], max_errors=1 + number % 3), index),
+        findings(verify(m, reader=READERS[number % 3]), index),
+    ]
+    return "\n--\n".join(rows)
+
+
+@group("verifier/as-it-is", 2)
+def as_it_is(part: int) -> Iterator[str]:
+    for number, m in enumerate(islice([*modules(), *parsed()], part, None, 2)):
+        yield verified(m, number)
+
+
+@group("verifier/changed", 2)
+def changed(part: int) -> Iterator[str]:
+    for number in range(400):
+        rng = rng_of("verifier", part, number)
+        if (m := changed_module(rng)) is None:
+            continue
+        yield verified(m, number)
+
+
+@group("verifier/corners", 2)
+def corners(part: int) -> Iterator[str]:
+    """Each integer of an operation in turn is one at which something may change."""
+    done: Counter[tuple[str, str]] = Counter()
+    for m in changeable()[part::2]:
+        index = {o: at for at, o in enumerate(walk(m))}
+        for o in list(walk(m)):
+            for f in o.opdef.attrs:
+                old = getattr(o, f.attr)
+                if done[o.name, f.attr] >= 2 or not (type(old) is int or is_integers(old)):
+                    continue
+                done[o.name, f.attr] += 1
+                rows = []
+                for value in VALUES:
+                    changes = (
+                        [value] if type(old) is int else [(*old[:at], value, *old[at + 1 :]) for at in range(len(old))]
+                    )
+                    for change in [*changes, *([] if type(old) is int else [(), (*old, 1), old[:-1]])]:
+                        setattr(o, f.attr, change)
+                        rows.append(findings(verify(m), index))
+                setattr(o, f.attr, old)
+                yield f"{o.name} {f.attr}\n" + "\n".join(rows)
+
+
+VALUES = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    6,
+    8,
+    16,
+    32,
+    33,
+    64,
+    1024,
+    1 << 24,
+    (1 << 24) + 1,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 63) - 1,
+    -1,
+    -2,
+    -(1 << 31),
+)
+
+
+def is_integers(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(type(each) is int for each in value)

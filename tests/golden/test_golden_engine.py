@@ -1,0 +1,20 @@
+"""Each row of the engine groups has the digest that is in the table."""
+
+from __future__ import annotations
+
+from golden.checks import check, parts
+
+
+@parts("engine/recorded")
+def test_recorded(part: str) -> None:
+    check(part)
+
+
+@parts("engine/expressions")
+def test_expressions(part: str) -> None:
+    check(part)
+
+
+@parts("engine/elements")
+def test_elements(part: str) -> None:
+    check(part)

@@ -1,0 +1,50 @@
+"""Each row of the passes groups has the digest that is in the table."""
+
+from __future__ import annotations
+
+from golden.checks import check, parts
+
+
+@parts("passes/recorded")
+def test_recorded(part: str) -> None:
+    check(part)
+
+
+@parts("passes/modules")
+def test_modules(part: str) -> None:
+    check(part)
+
+
+@parts("passes/changed")
+def test_changed(part: str) -> None:
+    check(part)
+
+
+@parts("passes/expressions")
+def test_expressions(part: str) -> None:
+    check(part)
+
+
+@parts("passes/loops")
+def test_loops(part: str) -> None:
+    check(part)
+
+
+@parts("passes/rename")
+def test_rename(part: str) -> None:
+    check(part)
+
+
+@parts("passes/views")
+def test_views(part: str) -> None:
+    check(part)
+
+
+@parts("passes/floats")
+def test_floats(part: str) -> None:
+    check(part)
+
+
+@parts("passes/pipelines")
+def test_pipelines(part: str) -> None:
+    check(part)

@@ -1,0 +1,60 @@
+"""Each row of the text groups has the digest that is in the table."""
+
+from __future__ import annotations
+
+from golden.checks import check, parts
+
+
+@parts("text/as-it-is")
+def test_as_it_is(part: str) -> None:
+    check(part)
+
+
+@parts("text/options")
+def test_options(part: str) -> None:
+    check(part)
+
+
+@parts("text/broken")
+def test_broken(part: str) -> None:
+    check(part)
+
+
+@parts("text/edited")
+def test_edited(part: str) -> None:
+    check(part)
+
+
+@parts("text/planted")
+def test_planted(part: str) -> None:
+    check(part)
+
+
+@parts("text/format")
+def test_format(part: str) -> None:
+    check(part)
+
+
+@parts("text/types")
+def test_types(part: str) -> None:
+    check(part)
+
+
+@parts("text/corners")
+def test_corners(part: str) -> None:
+    check(part)
+
+
+@parts("text/words")
+def test_words(part: str) -> None:
+    check(part)
+
+
+@parts("text/numbers")
+def test_numbers(part: str) -> None:
+    check(part)
+
+
+@parts("text/hints")
+def test_hints(part: str) -> None:
+    check(part)

@@ -1,0 +1,20 @@
+"""Each row of the verifier groups has the digest that is in the table."""
+
+from __future__ import annotations
+
+from golden.checks import check, parts
+
+
+@parts("verifier/as-it-is")
+def test_as_it_is(part: str) -> None:
+    check(part)
+
+
+@parts("verifier/changed")
+def test_changed(part: str) -> None:
+    check(part)
+
+
+@parts("verifier/corners")
+def test_corners(part: str) -> None:
+    check(part)

@@ -38,8 +38,8 @@ RESULTS = FOLDER / "results.jsonl"
 REASONS = checkout.ROOT / "scripts" / "mutants.toml"
 PAGE = checkout.LAB / "mutants.md"
 ROOMS = (
-    "analysis", "builder", "bytecode", "cli", "conformance", "declare", "documented", "engines/reference", "hostile",
-    "lint", "lsp", "objects", "observe", "passes", "rewrite", "sanitize", "smith", "source", "test_cases.py",
+    "analysis", "builder", "bytecode", "cli", "conformance", "declare", "documented", "engines/reference", "golden",
+    "hostile", "lint", "lsp", "objects", "observe", "passes", "rewrite", "sanitize", "smith", "source", "test_cases.py",
     "test_interned.py", "text", "verifier",
 )  # fmt: skip
 """The tests that are about the core, of `tests/`."""
@@ -49,6 +49,8 @@ CONTROLS = 14
 """So many copies without a change are judged too: a test that fails there fails for another reason."""
 NOTICED, MISSED = "noticed", "missed"
 OPEN, HELD_OUT, FRESH = "open", "held out", "fresh"
+FRESH_SEED = "fresh, third"
+"""The seed of a draw that nobody has looked at; a new one makes a new draw."""
 Results = dict[str, dict[str, Any]]
 
 
@@ -116,7 +118,7 @@ def results(paths: Iterable[Path]) -> Results:
 
 
 def parts(count: int) -> dict[str, list[Mutant]]:
-    """Return the mutants: the first `count`, open or held out, and a fresh draw of a fifth as many from the others."""
+    """Return the mutants: the first `count`, open or held out, and three tenths as many from the others, fresh."""
     with Pool(1) as pool:
         found = pool.starmap(mutants_of, [(path, checkout.ROOT) for path in files_of(checkout.ROOT)])
     every = [each for part in found for each in part]
@@ -125,7 +127,7 @@ def parts(count: int) -> dict[str, list[Mutant]]:
     return {
         OPEN: [each for each in first if not each.held_out],
         HELD_OUT: [each for each in first if each.held_out],
-        FRESH: chosen(others, count // 5, "fresh"),
+        FRESH: chosen(others, count * 3 // 10, FRESH_SEED),
     }
 
 

@@ -60,14 +60,15 @@ def run(args: argparse.Namespace) -> None:
     chosen = [name for name in files(folder) if args.only in name]
     text = pytest(args, chosen, args.limit, "--collect-only", "-q")[1]
     tests = {name: re.findall(rf"^test/transformers/({re.escape(name)}::.*)$", text, re.M) for name in chosen}
-    pieces = [(name, own[at : at + PIECE]) for name, own in tests.items() for at in range(0, len(own), PIECE)]
+    pieces = [(at, name, own[at : at + PIECE]) for name, own in tests.items() for at in range(0, len(own), PIECE)]
+    pieces.sort(key=lambda piece: piece[0])  # the first piece of each file, then the second ones
     found = load() | {
         name: dict.fromkeys((*OUTCOMES, "seconds"), 0)
         | {"stopped": False, "why": {}, "selected": len(own), "engine": args.engine, "revision": revision(folder)}
         for name, own in tests.items()
     }
     with ThreadPoolExecutor(args.jobs) as pool:
-        running = {pool.submit(run_piece, args, own, end): name for name, own in pieces}
+        running = {pool.submit(run_piece, args, own, end): name for _, name, own in pieces}
         for done in as_completed(running):
             add(found[running[done]], done.result())
             NUMBERS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
@@ -88,7 +89,8 @@ def pytest(args: argparse.Namespace, tests: list[str], limit: int, *options: str
     """Run pytest with the plugins of both languages."""
     command = [sys.executable, "-m", "pytest", "-p", "tilery.triton.pytest", "-p", "tilery.cutile.pytest"]
     command += ["-p", "no:cacheprovider", "--tilery-engine", args.engine, "--tilery-capability", "10.0", *options]
-    own = environment(path="src", LIGER_KERNEL_IMPL="cutile", COLUMNS="1000")  # or pytest leaves out reasons
+    # Pytest leaves out reasons that do not fit in a line, and a process that is killed loses what it holds back.
+    own = environment(path="src", LIGER_KERNEL_IMPL="cutile", COLUMNS="1000", PYTHONUNBUFFERED="1")
     return limited([*command, *(f"test/transformers/{test}" for test in tests)], limit, cwd=args.liger, env=own, **more)
 
 

@@ -197,6 +197,24 @@ class TestHostPrograms:
         assert len(kernels_of(whole.library)) == 3
         assert sorted(whole.symbols.values()) == sorted(cpp.Program(whole.bytecode, "").kernels.values())
 
+    def test_headers_in_angle_brackets_and_floats_for_templates(
+        self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        """Headers of host code in a folder of -I are the program's, and an instance may have a float argument."""
+        folder = tmp_path / "common"
+        folder.mkdir()
+        (folder / "outer.h").write_text("#include <inner.h>\n")
+        (folder / "inner.h").write_text(
+            '#include <cstdio>\ninline int say(float x) { return std::printf("%g\\n", x); }\n'
+        )
+        (tmp_path / "a.cu").write_text(
+            "#include <outer.h>\ntemplate <float F, int N> __tile_global__ void k(float* x) { *x = F * N; }\n"
+            "int main() { float* x; cudaMallocManaged(&x, 4); k<-0.1f, 4><<<1>>>(x); cudaDeviceSynchronize();\n"
+            "  say(*x); }\n"
+        )
+        assert main(["cpp", "run", "-I", str(folder), str(tmp_path / "a.cu")]) == 0
+        assert capfd.readouterr().out == "-0.4\n"
+
     def test_faults(self, capfd: pytest.CaptureFixture[str]) -> None:
         """A fault is reported, the program sees CUDA's error, and its status is 1 although `main` returns 0."""
         assert main(["cpp", "run", str(HERE / "faulty.cu"), "--", "once"]) == 1

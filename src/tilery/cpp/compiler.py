@@ -135,7 +135,7 @@ def build(
             *options,
         ],
     }
-    sources = read_sources(name, text, folders)
+    sources = read_sources(name, text, folders, [str(each) for each in toolkit.headers])
     answer, left_out = _compile(request, sources, timeout)
     return _program(answer, sources, file, toolkit, left_out)
 

@@ -31,6 +31,8 @@ MAX_TEXT = 1 << 28
 VARIABLE = "TILERY_CXX"
 """The environment variable that names the C++ compiler; it must know the options of GCC."""
 _KERNEL = re.compile(rb"(?<![\x21-\x7e])\*?Z([\x21-\x7e]{1,4096})E%d%s\0" % (len(TAG), TAG.encode()))
+_FLOAT = re.compile(r"\((float|double)\)\[([0-9a-f]+)\]")
+"""A template argument as demangled symbols show it: its bits."""
 _ERROR = re.compile(r"(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)")
 _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`']?([^'\n]+?)'?(?:\n|$)")
 
@@ -227,8 +229,10 @@ def name_expression(shown: str) -> str:
     'a::scale<float, (Mode)2>'
     >>> name_expression("k(float*)")
     'k'
+    >>> name_expression("void k<(float)[3727c5ac]>()")
+    'k<__builtin_bit_cast(float, 0x3727c5ac)>'
     """
-    shown = shown.replace(f"{UNNAMED}::", "")
+    shown = _FLOAT.sub(r"__builtin_bit_cast(\1, 0x\2)", shown.replace(f"{UNNAMED}::", ""))
     depth, start = 0, 0
     for at, letter in enumerate(shown):
         if letter in "<([":

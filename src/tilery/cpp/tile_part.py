@@ -18,7 +18,7 @@ DEVICE = frozenset(
 """Words of declarations that a device compiler takes."""
 _DEFINE = re.compile(r"#\s*define\s+(\w+)(.*)", re.S)
 _WORD = re.compile(r"\w+")
-_INCLUDE = re.compile(r'#\s*include\s*"([^"\n]+)"')
+_INCLUDE = re.compile(r'#\s*include\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
 _NOT_NEWLINE = re.compile(r"[^\n]")
 MAX_HEADERS = 1000
 
@@ -85,15 +85,20 @@ class Sources:
         return any(source.file == file and source.drop(line) for source in self.all)
 
 
-def read_sources(file: str, text: str, folders: Sequence[str]) -> Sources:
-    """Read a file and the headers that it includes by quoted names, from its folder or from `folders`."""
+def read_sources(file: str, text: str, folders: Sequence[str], system: Sequence[str] = ()) -> Sources:
+    """Read a file and the headers that it includes, from `folders` and by quoted names from its own folder.
+
+    Headers in angle brackets that the folders of `system` have are the compiler's, not the program's.
+    """
     texts = {"": (file, text)}
     work = [(file, text)]
     while work and len(texts) < MAX_HEADERS:
         current, content = work.pop()
-        for name in _INCLUDE.findall(content):
-            path = None if name in texts else find_header(name, [os.path.dirname(current), *folders])
-            if path is not None:
+        for quoted, angled in _INCLUDE.findall(content):
+            name, own = quoted or angled, [os.path.dirname(current)] if quoted else []
+            if name in texts or (angled and find_header(name, system)):
+                continue
+            if (path := find_header(name, [*own, *folders])) is not None:
                 texts[name] = path, Path(path).read_text("utf-8", "surrogateescape")
                 work.append(texts[name])
     split = {name: (path, content, tokens(content)) for name, (path, content) in texts.items()}

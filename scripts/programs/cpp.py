@@ -137,7 +137,12 @@ def run_one(folder: Path, args: argparse.Namespace, end: float) -> tuple[str, Fo
     lines = [line for line in (folder / "output.txt").read_text("utf-8", "replace").splitlines() if line.strip(" =-")]
     seconds = round(time.monotonic() - start)
     row = {"status": status, "last": lines[-1].strip()[:150] if lines else "", "arguments": facts["arguments"]}
-    row |= {"revision": facts["revision"], "limit": round(args.deadline), "engine": args.engine, "seconds": seconds}
+    row |= {
+        "revision": facts["revision"],
+        "limit": seconds if status is None else round(args.deadline),
+        "engine": args.engine,
+        "seconds": seconds,
+    }
     return facts["key"], row | {"machine": f"{os.cpu_count()} cores"}
 
 

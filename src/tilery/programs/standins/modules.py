@@ -74,7 +74,13 @@ def copy_of(source: Any, name: str) -> ModuleType:
     return made
 
 
+VERSIONS = {"cupy": "13.6.0", "triton": "3.5.0", "numba": "0.62.0"}
+"""The releases that stand-ins say they are, for programs that print or compare them."""
+
+
 def attribute_of(source: Any, name: str, attribute: str) -> Any:
+    if attribute == "__version__" and name in VERSIONS:
+        return VERSIONS[name]
     if attribute.startswith("__"):
         raise AttributeError(attribute)
     try:

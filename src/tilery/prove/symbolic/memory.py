@@ -20,7 +20,7 @@ from ...ir import Op, Value, walk
 from ...types import GatherScatterView, TileView
 from .algebra import ADDRESS, Bits, Term, both
 from .aliasing import home, may_clash, stores
-from .moves import TRUE, Formula, Index, bytes_and_halves, width
+from .moves import TRUE, Formula, Index, Unsupported, bytes_and_halves, width
 
 if TYPE_CHECKING:
     from .side import Side
@@ -74,11 +74,11 @@ def access(s: Side, o: Any) -> tuple[Formula, Mask]:
             lambda idx: place(s, o.view, o.index, idx, promised)[1],
         )
     pointers: Any = o.source if isinstance(o, ops.LoadPtrTko) else o.destination
-    halves = bytes_and_halves(pointers.type.element.pointee)[1]
+    if bytes_and_halves(pointers.type.element.pointee)[1] > 1:
+        raise Unsupported("pointers to halves of a byte")  # the place in the tile decides which half
 
     def address(idx: Index) -> Term:
         at, defined = s.at(pointers, idx)
-        at = at * s.z.value(halves, ADDRESS) if halves > 1 else at
         return at, defined if o.mask is None else both(defined, s.at(o.mask, idx)[1])
 
     return address, lambda idx: TRUE if o.mask is None else s.at(o.mask, idx)[0] == 1

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,12 @@ def prove(before: tilery.Module, after: tilery.Module) -> tuple[str, str]:
     return worst
 
 
-def compare_runs(module: tilery.Module, contract: Contract, changed: tilery.Module) -> str:
-    """Execute a module before and after; return how memory differs."""
+def compare_runs(module: tilery.Module, contract: Contract, changed: tilery.Module, ran: list[Any]) -> str:
+    """Execute a module before, unless it has run, and after; return how memory differs."""
     try:
-        before, after = run_contract(module, contract), run_contract(changed, contract)
+        if not ran:
+            ran.append(run_contract(module, contract))
+        before, after = ran[0], run_contract(changed, contract)
         return execution_report.compare(module, contract, before, after)
     except tilery.TileError as error:
         return f"not run: {error.message}"[:80]
@@ -69,6 +71,7 @@ def try_module(task: str) -> dict[str, Any]:
         module = tilery.load(oracle.CORPUS / task)
     found: dict[str, Any] = {"task": task, "passes": {}}
     known: dict[str, dict[str, Any]] = {}
+    ran: list[Any] = []
     for name in PASSES:
         report = Report()
         try:
@@ -81,12 +84,14 @@ def try_module(task: str) -> dict[str, Any]:
             continue  # removing dead code is not what the pass is for
         text = tilery.show(changed)
         if text not in known:
-            known[text] = try_change(module, contract, changed)
+            known[text] = try_change(module, contract, changed, ran)
         found["passes"][name] = known[text]
     return found
 
 
-def try_change(module: tilery.Module, contract: Contract | None, changed: tilery.Module) -> dict[str, Any]:
+def try_change(
+    module: tilery.Module, contract: Contract | None, changed: tilery.Module, ran: list[Any]
+) -> dict[str, Any]:
     """Prove a change of a module, and execute both."""
     started = time.process_time()
     try:
@@ -96,7 +101,7 @@ def try_change(module: tilery.Module, contract: Contract | None, changed: tilery
     facts: dict[str, Any] = {"kind": kind, "reason": reason[:160]}
     facts["seconds"] = round(time.process_time() - started, 3)
     if contract is not None and kind in ("proven", "counterexample", "reads"):
-        facts["runs"] = compare_runs(module, contract, changed)
+        facts["runs"] = compare_runs(module, contract, changed, ran)
     return facts
 
 
@@ -108,14 +113,16 @@ def run(
     left = [t for t in todo if t not in done]
     end = time.monotonic() + seconds
     with log.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs) as pool:
-        for start in range(0, len(left), 4 * jobs):
-            if time.monotonic() > end:
+        waiting, rest = set[Any](), iter(left)
+        while True:
+            while len(waiting) < 2 * jobs and time.monotonic() < end and (next_one := next(rest, None)) is not None:
+                waiting.add(pool.submit(task, next_one))
+            if not waiting:
                 break
-            for facts in pool.map(task, left[start : start + 4 * jobs]):
-                file.write(json.dumps(facts) + "\n")
+            done_now, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in done_now:
+                file.write(json.dumps(each.result()) + "\n")
             file.flush()
-            if sys.stderr.isatty():
-                print(f"\r{start}/{len(left)}", end="", file=sys.stderr)
 
 
 def read_lines(log: Path) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from .liveness import LOADS, Needed
 from .memory import unordered
 from .moves import Unsupported
 from .proving import NO, YES, Prover, refines
-from .side import Carried, Effect, Load, LoopRecord, Side, same_loops
+from .side import Carried, Effect, Exit, Load, LoopRecord, Side, same_loops
 
 Given = Sequence[str] | Callable[[Side], list[Any]]
 THEOREM = (
@@ -212,15 +212,52 @@ def _compare_loop(prover: Prover, left: Side, x: LoopRecord, y: LoopRecord) -> N
     if x.facts != y.facts or not same_loops(x.loops, y.loops) or len(x.exits) != len(y.exits):
         raise Failed(Attempt("unlike", "the loops have different forms"))
     around, inside = left.within(x.loops), left.within((*x.loops, x.iteration))
-    for p, q in zip(x.bounds, y.bounds):
-        _require(prover, z3.Implies(x.path, refines(p, q)), "the bounds of a loop", *around)
+    if not _same_iterations(x, y):
+        for p, q in zip(x.bounds, y.bounds):
+            _require(prover, z3.Implies(x.path, refines(p, q)), "the bounds of a loop", *around)
     _require(prover, x.path == y.path, "whether a loop runs", *around)
     _compare_values(prover, x.first, y.first, "the values that a loop starts with", x.path, *around)
-    for one, other in zip(x.exits, y.exits):
-        if type(one.op) is not type(other.op):
-            raise Failed(Attempt("refused", "the loops end in different ways"))
-        _require(prover, one.path == other.path, "when an iteration ends", *inside)
+    rest = list(y.exits)
+    for one in x.exits:
+        other = _exit(prover, one, rest, inside)
+        rest.remove(other)
         _compare_values(prover, one.values, other.values, "the values that a loop carries on", one.path, *inside)
+
+
+def _exit(prover: Prover, one: Exit, rest: list[Exit], inside: list[Any]) -> Exit:
+    """Find the exit of the other loop under the same condition: only one exit of an iteration is taken."""
+    alike = [other for other in rest if type(other.op) is type(one.op)]
+    if not alike:
+        raise Failed(Attempt("refused", "the loops end in different ways"))
+    for other in alike[1:] if len(alike) > 1 and _asked(prover, one, alike[0], inside) != YES else []:
+        if _asked(prover, one, other, inside) == YES:
+            return other
+    _require(prover, one.path == alike[0].path, "when an iteration ends", *inside)
+    return alike[0]
+
+
+def _asked(prover: Prover, one: Exit, other: Exit, inside: list[Any]) -> str:
+    return prover.ask(one.path == other.path, *inside)[0]
+
+
+def _same_iterations(x: LoopRecord, y: LoopRecord) -> bool:
+    """Tell whether the bounds of two loops are constants for which the counter takes the same values."""
+    made = []
+    for record in (x, y):
+        numbers = [z3.simplify(t) for t, defined in record.bounds if defined is True]
+        if len(numbers) != 3 or not all(z3.is_int_value(n) or z3.is_bv_value(n) for n in numbers):
+            return False
+        signed = not record.facts.endswith("True")
+        low, high, step = (_literal(n, signed) for n in numbers)
+        if step <= 0 or (low < 0 and not signed):
+            return False
+        made.append(range(low, high, step))
+    return made[0] == made[1]
+
+
+def _literal(t: Any, signed: bool) -> int:
+    number: int = t.as_signed_long() if z3.is_bv_value(t) and signed else t.as_long()
+    return number
 
 
 def _compare_values(prover: Prover, old: Carried, new: Carried, what: str, path: Any, *given: Any) -> None:

@@ -494,16 +494,33 @@ class Side:
         self.env.update((v, lambda idx, term=term: term) for v, term in zip(block.args, elements))
         for v in block.args:
             self.memo = {key: term for key, term in self.memo.items() if key[0] is not v}
+        end = block.ops[-1] if block.ops else None
+        if not isinstance(end, ops.Yield) or not self._computed(block):
+            return None
+        return [self.at(v, ()) for v in end.operands_]
+
+    def _computed(self, block: Block) -> bool:
+        """Add the formulas of a block in the body of a reduction; tell whether all of it is modelled."""
         for inner in block.ops[:-1]:
-            if inner.blocks or is_effect(inner) or isinstance(inner, (ops.LoadPtrTko, ops.LoadViewTko)):
-                return None
             self.memo = {key: term for key, term in self.memo.items() if key[0] not in inner.results}
+            if isinstance(inner, ops.If):
+                ends = [b.ops[-1] if b.ops else None for b in inner.blocks]
+                if not all(isinstance(end, ops.Yield) for end in ends) or not all(map(self._computed, inner.blocks)):
+                    return False
+                for i, v in enumerate(inner.results_):
+                    self.env[v] = self._either(inner.condition, *(_yielded(end, i) for end in ends))
+                continue
+            if inner.blocks or is_effect(inner) or isinstance(inner, (ops.LoadPtrTko, ops.LoadViewTko)):
+                return False
             try:
                 self.value(inner)
             except Unsupported:
-                return None
-        end = block.ops[-1] if block.ops else None
-        return [self.at(v, ()) for v in end.operands_] if isinstance(end, ops.Yield) else None
+                return False
+        return True
+
+    def _either(self, condition: Value, a: Value | None, b: Value | None) -> Formula:
+        (c, defined) = self.at(condition, ())
+        return self._chosen(c == 1, defined, a, b)
 
     def _all_defined(self, parts: list[tuple[Formula, tuple[int, ...]]]) -> Any:
         """Whether the operands are defined at some element: enough to know, as one symbol represents all of them."""

@@ -169,11 +169,12 @@ def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> st
 NOT_MEASURED = [
     "## Not measured",
     "",
-    "Refused kernels say nothing about a pass. Float operations are some functions here, so that passes that fold or",
-    "fuse them, or decide a condition by them, cannot be proven without the laws of the tables. Ranges and divisors",
-    "of what loops carry and reductions return are proven by induction; other invariants are not looked for. Loops are",
-    "compared one by one, so that `loop-split`, which makes two of one, is seldom proven, and its counterexamples were",
-    "only executed. A counterexample in none of the groups was executed, and is listed. Parameters that overlap were",
+    "Refused kernels say nothing about a pass. Float operations are some functions here, which are known for",
+    "constants only, so that passes that fuse or replace them cannot be proven without the laws of the tables. Ranges",
+    "and divisors of what loops carry and reductions return are proven by induction; other invariants are not looked",
+    "for. Loops are compared one by one, so that `loop-split`, which makes two of one, is refused unless one of them",
+    "never runs, and its counterexamples were only executed. Tokens count where a load reads what the kernel stored,",
+    "and nowhere else. A counterexample in none of the groups was executed, and is listed. Parameters that overlap were",
     "not considered. A pass that is not in the table was not tried.",
 ]
 

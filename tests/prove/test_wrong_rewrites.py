@@ -285,3 +285,76 @@ def test_conversions_of_z3_are_those_of_the_folding(target: str) -> None:
         )
         assert floats.evaluate(back, [x]) == softfloat.to_int(source, whole, x, sign, bool(back.saturating))
     assert seen > 10
+
+
+def test_exits_in_another_order() -> None:
+    text = module(
+        """%0 = constant <i32: 0> : tile<i32>
+        %1 = constant <i32: 1> : tile<i32>
+        %v = for %i in (%0 to %n, step %1) : tile<i32> iter_values(%a = %0) -> (tile<i32>) {
+          %x = addi %a, %i : tile<i32>
+          %y = muli %a, %i : tile<i32>
+          BODY
+        }
+        """
+        + STORE,
+        "%q: tile<ptr<i32>>, %n: tile<i32>, %k: tile<i32>",
+    )
+
+    def ends(predicate: str, first: str, second: str) -> str:
+        compare = f"%c = cmpi {predicate} %i, %k, signed : tile<i32> -> tile<i1>"
+        return f"{compare}\nif %c {{ continue {first} : tile<i32> }}\ncontinue {second} : tile<i32>"
+
+    wrong = [ends("greater_than_or_equal", "%x", "%y"), ends("greater_than", "%y", "%x"), ends("less_than", "%x", "%x")]
+    check(text, "BODY", ends("less_than", "%x", "%y"), ends("greater_than_or_equal", "%y", "%x"), wrong)
+
+
+def test_loops_with_the_same_iterations() -> None:
+    text = module(
+        f"""%0 = constant <i32: 0> : tile<i32>
+        %7 = constant <i32: 7> : tile<i32>
+        %end = constant <i32: END> : tile<i32>
+        %v = for %i in (%0 to %end, step %7) : tile<i32> iter_values(%a = %n) -> (tile<i32>) {{
+          %x = muli %a, %a : tile<i32>
+          continue %x : tile<i32>
+        }}
+        {STORE}"""
+    )
+    check(text, "END", "5", "7", ["8", "0", "-1"])
+    check(text, "END", "-1", "0", ["1"])
+
+
+def test_branches_in_reductions() -> None:
+    branch = "%m = if %c -> (tile<i32>) { yield %A : tile<i32> } else { yield %B : tile<i32> }"
+    text = module(
+        f"""%i = iota : tile<8xi32>
+        %b = reshape %n : tile<i32> -> tile<1xi32>
+        %d = broadcast %b : tile<1xi32> -> tile<8xi32>
+        %s = muli %d, %i : tile<8xi32>
+        %v = reduce %s dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>) {{
+          %c = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>
+          BODY
+          yield %m : tile<i32>
+        }}
+        {STORE}""",
+        "%q: tile<ptr<i32>>, %n: tile<i32>",
+    )
+    wrong = [branch.replace("%A", "%x").replace("%B", "%y"), branch.replace("%A", "%y").replace("%B", "%y")]
+    larger = "%m = select %c, %y, %x : tile<i1>, tile<i32>"
+    check(text, "BODY", branch.replace("%A", "%y").replace("%B", "%x"), larger, wrong)
+
+
+def test_halves_of_bytes() -> None:
+    """Neighbours share an address, and their place in the tile decides which half is theirs: nothing may be proven."""
+    text = module(
+        """%i = iota : tile<2xi32>
+        %r = reshape %a : tile<ptr<f4E2M1FN>> -> tile<1xptr<f4E2M1FN>>
+        %b = broadcast %r : tile<1xptr<f4E2M1FN>> -> tile<2xptr<f4E2M1FN>>
+        %o = offset %b, %i : tile<2xptr<f4E2M1FN>>, tile<2xi32> -> tile<2xptr<f4E2M1FN>>
+        %v, %t = load_ptr_tko weak %WHERE : tile<2xptr<f4E2M1FN>> -> tile<2xf4E2M1FN>, token
+        %w = pack %v : tile<2xf4E2M1FN> -> tile<1xi8>
+        %s = reshape %q : tile<ptr<i8>> -> tile<1xptr<i8>>
+        %u = store_ptr_tko weak %s, %w : tile<1xptr<i8>>, tile<1xi8> -> token""",
+        "%a: tile<ptr<f4E2M1FN>>, %q: tile<ptr<i8>>",
+    )
+    assert kind(text.replace("%WHERE", "%o"), text.replace("%WHERE", "%b")) == "refused"

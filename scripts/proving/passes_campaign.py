@@ -174,7 +174,7 @@ NOT_MEASURED = [
     "and divisors of what loops carry and reductions return are proven by induction; other invariants are not looked",
     "for. Loops are compared one by one, so that `loop-split`, which makes two of one, is refused unless one of them",
     "never runs, and its counterexamples were only executed. Tokens count where a load reads what the kernel stored,",
-    "and nowhere else. A counterexample in none of the groups was executed, and is listed. Parameters that overlap were",
+    "and nowhere else. A counterexample in none of the groups was executed, and is listed. Overlapping parameters were",
     "not considered. A pass that is not in the table was not tried.",
 ]
 

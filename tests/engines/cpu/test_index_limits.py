@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilery
+from tilery.engines.common.limits import Limits
 
 pytest.importorskip("llvmlite")
 
@@ -98,3 +99,34 @@ def test_strided_views(index: str, step: int, promised: bool) -> None:
 @pytest.mark.parametrize("index", INTEGERS)
 def test_gathers(index: str, promised: bool) -> None:
     compare(sparse(index, promised), index, SIZES, [0, 1, 1 << 62])
+
+
+@pytest.mark.parametrize("unsigned", ["", "unsigned "])
+@pytest.mark.parametrize(("element", "bits"), INTEGERS.items())
+@pytest.mark.parametrize("step", [1, 2, 3, 1 << 30, -1])
+def test_counters_of_loops_at_the_largest_number(element: str, bits: int, step: int, unsigned: str) -> None:
+    """The counter would wrap around after the last iteration. A step of -1 here is the largest positive one."""
+    largest = (1 << bits) - 1 if unsigned else (1 << (bits - 1)) - 1
+    step = (1 << (bits - 1)) - 1 if step == -1 else step
+    text = f"""entry @k(%o: tile<ptr<{element}>>, %low: tile<{element}>, %high: tile<{element}>) {{
+      %step = constant <{element}: {step}> : tile<{element}>
+      %zero = constant <{element}: 0> : tile<{element}>
+      %r = for {unsigned}%i in (%low to %high, step %step) : tile<{element}> iter_values(%s = %zero) -> (tile<{element}>) {{
+        %n = addi %s, %i : tile<{element}>
+        continue %n : tile<{element}>
+      }}
+      %t = store_ptr_tko weak %o, %r : tile<ptr<{element}>>, tile<{element}> -> token
+      return
+    }}"""
+    kernels = [tilery.compile(tilery.parse(text), engine=engine) for engine in ("reference", "cpu")]
+    lows = (largest - 2 * step, largest - 1, largest - step + 1, largest)
+    for low in lows:
+        if low < 0:
+            continue
+        found = []
+        for kernel in kernels:
+            out = np.zeros(1, np.int64 if bits == 64 else np.int32)
+            signed = [n - (1 << bits) if n >> (bits - 1) else n for n in (low, largest)]
+            kernel.launch(1, [out, *signed], limits=Limits(seconds=20))
+            found.append(out[0])
+        assert found[0] == found[1], low

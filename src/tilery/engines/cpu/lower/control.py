@@ -148,11 +148,19 @@ def lower_for(g: Lowering, o: For) -> None:
 
 
 def _is_counted(g: Lowering, o: For) -> bool:
-    """Tell whether a loop over i64 with a constant step has the same iterations."""
+    """Tell whether a loop over i64 with a constant step has the same iterations.
+
+    The counter of such a loop may not wrap around after the last iteration: it can if the numbers have 64 bits, unless
+    the step is one, or the end is known to be far enough from the largest number.
+    """
     step, element = known(g.operand(o.step)), element_of(o.step.type)
     if step is None or element is I1 or (o.unsignedCmp and element is I64):
         return False
-    return (step if o.unsignedCmp else signed(step, element)) > 0
+    step = step if o.unsignedCmp else signed(step, element)
+    if element is not I64:
+        return step > 0
+    end = known(g.operand(o.upperBound))
+    return step == 1 or (step > 0 and end is not None and signed(end, I64) <= (1 << 63) - step)
 
 
 def _counted(g: Lowering, o: For, frame: Frame) -> None:

@@ -155,8 +155,9 @@ def page(results: dict[str, dict[str, float]]) -> str:
         "",
         "## Not measured",
         "",
-        "Compilation: Triton's frontend, the translation and LLVM take about a second for a kernel, once. Several",
-        "threads. GPUs. Other programs ran on the machine at the same time.",
+        "Compilation: Triton's frontend, the translation and LLVM take about a second for a kernel, once, and two or",
+        "three for a kernel in several forms. Several threads. GPUs. Other programs ran on the machine at the same",
+        "time, and kernels that wait for memory took up to three times as long as in other hours.",
     ]
     return "\n".join(lines) + "\n"
 

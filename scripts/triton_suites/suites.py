@@ -262,7 +262,8 @@ def page() -> str:
                 rows = [r for name, found in files.items() if (name in held[suite]) == wanted for r in found]
                 counts = Counter(row["outcome"] for row in rows)
                 cells = [counts[key] for key in ("passed", "failed", "failed before a launch", "too long", "skipped")]
-                total = counts_of(suite)[wanted]
+                if not (total := counts_of(suite)[wanted]):
+                    continue
                 ran = sum((name in held[suite]) == wanted for name in files)
                 lines.append(
                     f"| {title} | {engine} | {label} | {ran} of {total} | " + " | ".join(map(str, cells)) + " |"

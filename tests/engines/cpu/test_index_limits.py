@@ -108,10 +108,11 @@ def test_counters_of_loops_at_the_largest_number(element: str, bits: int, step: 
     """The counter would wrap around after the last iteration. A step of -1 here is the largest positive one."""
     largest = (1 << bits) - 1 if unsigned else (1 << (bits - 1)) - 1
     step = (1 << (bits - 1)) - 1 if step == -1 else step
+    tile = f"tile<{element}>"
     text = f"""entry @k(%o: tile<ptr<{element}>>, %low: tile<{element}>, %high: tile<{element}>) {{
       %step = constant <{element}: {step}> : tile<{element}>
       %zero = constant <{element}: 0> : tile<{element}>
-      %r = for {unsigned}%i in (%low to %high, step %step) : tile<{element}> iter_values(%s = %zero) -> (tile<{element}>) {{
+      %r = for {unsigned}%i in (%low to %high, step %step) : {tile} iter_values(%s = %zero) -> ({tile}) {{
         %n = addi %s, %i : tile<{element}>
         continue %n : tile<{element}>
       }}

@@ -66,6 +66,15 @@ def test_accumulators(name: str, t: str, n: int) -> None:
     assert_same(loop(n, t, PRODUCTS[name]), [*values, np.zeros((n, n), dtype)], exact=n < 16)
 
 
+@pytest.mark.parametrize("name", ["plain", "negated", "left operand"])
+@pytest.mark.parametrize("turns", [0, 1])
+def test_an_accumulator_that_no_product_replaces_keeps_its_nans(name: str, turns: int) -> None:
+    values = np.ones((2, 32, 32), np.float32)
+    values[0].reshape(-1).view(np.uint32)[[3, 500]] = 0x7FC12345, 0xFFC00001
+    text = loop(32, "f32", PRODUCTS[name]).replace("<i32: 3>", f"<i32: {turns}>")
+    assert_same(text, [*values, np.zeros((32, 32), np.float32)])
+
+
 @pytest.mark.parametrize(("name", "in_place"), [("plain", True), ("negated", True), ("left operand", False)])
 def test_only_where_nothing_else_reads_it(name: str, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In place, a loop needs no copy of its accumulator to the second buffer of the pair."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...ir import Block, Op, Value, walk
-from ...ops import Break, Continue, For, If, Loop, MmaF, MmaI, Return, Yield
+from ...ops import Break, Constant, Continue, For, If, Loop, MmaF, MmaI, Return, Yield
 from ...types import Token
+from ..common.tiles import dense_array
 from .abi import NotLowered
 from .memory import fault_if
 from .products.integers import pack_integers_before
 from .products.pairs import pack_before
 from .registry import ELEMENTWISE, emits
 from .tiles import Buffer, Tensor, is_scalar, is_tile, reg, shape, stored
-from .writer import Writer
+from .writer import MOVES, Writer
 
 
 @dataclass
@@ -150,7 +153,7 @@ def lower_for(g: Writer, o: For) -> None:
     frame = Frame(o, list(carried), [], again, done, counter)
     frame.in_place = products_in_place(g, o.region, carried)
     for product, c in frame.in_place.items():
-        g.dirty_memo[c.value] = g.dirty(product)
+        g.dirty_memo[c.value] = g.dirty(product) and _is_loose(g, o.initValues[carried.index(c)])
     g.frames.append(frame)
     region(g, o.region)
     g.frames.pop()
@@ -171,6 +174,16 @@ def lower_for(g: Writer, o: For) -> None:
         if c is not None:
             g.held[result] = current(g, c)
             g.dirty_memo[result] = g.dirty(c.value)
+
+
+def _is_loose(g: Writer, v: Value) -> bool:
+    """Whether every NaN of a tile stands for the canonical one, so that none has to be kept."""
+    while isinstance(v.owner, MOVES) and not g.dirty(v):
+        v = v.owner.operands[0]
+    if isinstance(v.owner, Constant):
+        data = dense_array(v.owner.value)
+        return data.dtype.kind == "f" and not np.isnan(data).any()
+    return g.dirty(v)
 
 
 def assign_first(g: Writer, carried: list[Carried | None], values: tuple[Value, ...]) -> None:

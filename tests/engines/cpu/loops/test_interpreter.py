@@ -14,6 +14,7 @@ from tilery.engines.cpu.loops.nodes import (
     Buffer,
     Const,
     Declare,
+    Float,
     Int,
     Kernel,
     Kind,
@@ -28,7 +29,7 @@ from tilery.engines.cpu.loops.nodes import (
     make_kernel,
 )
 from tilery.engines.cpu.loops.verifier import verify
-from tilery.types import I1, I8, I32, I64
+from tilery.types import F32, F64, I1, I8, I32, I64
 
 
 def kernel_of(build: Callable[[Builder, Value, Value], None]) -> Kernel:
@@ -200,3 +201,15 @@ def test_truth_values_wrap_around() -> None:
         b.write(b.add(p, index(4)), b.resize(b.integer("add", x, x), I32, signed=False))
 
     assert run(build)[:2] == [-1, 0]
+
+
+def test_a_float_that_is_narrowed_has_the_nan_of_f32() -> None:
+    payloads = [0x7FF8000000000001, 0xFFF4000020000000, 0x7FFC000000000000]
+
+    def build(b: Builder, p: Value, rank: Value) -> None:
+        for n, bits in enumerate(payloads):
+            made = Value(F32)
+            b.emit(Float(made, "narrow", (Const(F64, bits),)))
+            b.write(b.add(p, index(4 * n)), made)
+
+    assert run(build)[:3] == [0x7FFFFFFF] * 3

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....ops import AtomicCASTko, PrintTko
-from ....types import I1, TF32, Scalar
+from ....types import F32, I1, TF32, Scalar
 from ...common.memory import Fault, Memory
 from ...common.numerics.arithmetic import add, fma, mul
 from ...common.numerics.convert import float_to_float
@@ -484,6 +484,8 @@ def applied(s: Apply, operands: list[Array]) -> Array:
 
 LINE = 64
 """Bytes of a cache line."""
+CANONICAL = 0x7FFFFFFF
+"""The NaN of f32."""
 STEPS: dict[str, Callable[..., Array]] = {
     "fma": fma,
     "add": add,
@@ -506,7 +508,10 @@ def floating(s: Float, operands: list[Array]) -> Array:
     if source is TF32 and s.name == "widen":
         x = (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(x.dtype)
     flat = np.ascontiguousarray(x).reshape(-1)
-    return float_to_float(flat, source, target).reshape(x.shape)
+    made = float_to_float(flat, source, target)
+    if target is F32:  # of which there is one NaN
+        made = np.where(np.isnan(made), np.uint32(CANONICAL).view(np.float32), made)
+    return made.reshape(x.shape)
 
 
 def integer(s: Int, operands: list[Array]) -> Array:

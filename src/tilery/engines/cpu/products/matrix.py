@@ -214,10 +214,13 @@ def destination(g: Writer, o: Any) -> Buffer:
 def finished(g: Writer, o: Any, t: str, out: Buffer) -> Callable[..., None]:
     """Return the function that stores sums as results. NaNs of f32 are made canonical later, see `Writer.dirty`."""
     e = element(o.result)
+    carried = g.frames[-1].in_place.get(o.result) if g.frames else None
+    keeps = carried is not None and not g.dirty(carried.value)  # the loop began with NaNs to be kept
 
     def finish(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
         if e is F32:
             x = x if t == "float" else g.cast("fptrunc", x, "double", "float", w)
+            x = g.clean(x, o.result, w) if keeps else x
         elif e is not F64:
             x = from_f32(g, x, e, w) if t == "float" else narrowed(g, x, e, w)
         g.write(out, x, index_of(o.result, batch, i, j), w)

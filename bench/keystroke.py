@@ -29,7 +29,7 @@ from pygls.lsp.client import LanguageClient  # noqa: E402
 
 from modules import mixed  # noqa: E402
 from tilery.lsp.diagnostics import diagnostics  # noqa: E402
-from tilery.lsp.document import Document  # noqa: E402
+from tilery.lsp.document import TextDocument  # noqa: E402
 from tilery.text.print.printer import show  # noqa: E402
 
 URI = "file:///bench.mlir"
@@ -58,7 +58,7 @@ def variants(text: str) -> tuple[str, str, lsp.Position]:
 
 def inside(text: str, keys: int) -> list[float]:
     """The processor time of each check in this process, in milliseconds."""
-    document = Document(URI, text)
+    document = TextDocument(URI, text)
     diagnostics(document)
     legal, wrong, _ = variants(text)
     times = []
@@ -67,7 +67,7 @@ def inside(text: str, keys: int) -> list[float]:
         gc.collect()  # the server does it when it is idle
         gc.disable()
         start = time.process_time()
-        document = Document(URI, new, key + 1, document)
+        document = TextDocument(URI, new, key + 1, document)
         found = diagnostics(document)
         times.append(1000 * (time.process_time() - start))
         gc.enable()

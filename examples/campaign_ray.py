@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tilery.reducer.campaign import Campaign, Plan
+from tilery.reducer.campaign import Campaign, CampaignPlan
 from tilery.reducer.executors import map_on_executor
 
 
@@ -31,7 +31,7 @@ class RayExecutor(Executor):
 
 
 def main(count: int, folder: str) -> int:
-    campaign = Campaign(Plan("reference,cpu"), Path(folder), range(count), map_on_executor(RayExecutor))
+    campaign = Campaign(CampaignPlan("reference,cpu"), Path(folder), range(count), map_on_executor(RayExecutor))
     campaign.run()
     sys.stdout.write(f"{len(campaign.checked)} modules, {len(campaign.causes())} causes; see {folder}/summary.md\n")
     return int(bool(campaign.causes()))

@@ -29,7 +29,7 @@ from engines.triton.battery import TARGETS, Outcome, battery, outcomes
 from support.oracle import CORPUS
 from tilery.cli.progress import progress
 from tilery.engines import recorded
-from tilery.engines.triton.compiler import Compiler
+from tilery.engines.triton.compiler import CompileProcess
 from tilery.engines.triton.limits import DIFFERENT, REFUSED
 from tilery.engines.triton.versions import installed
 from tilery.ops import registered
@@ -46,7 +46,7 @@ class Campaign:
 
     def __init__(self, minutes: float) -> None:
         self.end = time.monotonic() + 60 * minutes
-        self.children = {target: Compiler() for target in MAIN}
+        self.children = {target: CompileProcess() for target in MAIN}
         self.pool = ThreadPoolExecutor(len(MAIN))
         self.reasons: Counter[tuple[str, str]] = Counter()
 

@@ -31,20 +31,20 @@ from support.oracle import CORPUS  # noqa: E402
 from text import laws  # noqa: E402
 from tilery.api import load  # noqa: E402
 from tilery.cli.progress import progress  # noqa: E402
-from tilery.lsp.document import Lines  # noqa: E402
+from tilery.lsp.document import UnitLines  # noqa: E402
 from tilery.smith import smith  # noqa: E402
 from tilery.text.lossless.reading import read  # noqa: E402
-from tilery.text.lossless.tree import Kind, kinds  # noqa: E402
+from tilery.text.lossless.tree import TokenKind, kinds  # noqa: E402
 from tilery.text.print.printer import show  # noqa: E402
 
 GRAMMAR = "editors/vscode/syntaxes/tileir.tmLanguage.json"
 SCOPES = {
-    Kind.OPERATION: "keyword.control",
-    Kind.VALUE: "variable.other",
-    Kind.SYMBOL: "entity.name.function",
-    Kind.TYPE: "storage.type",
-    Kind.NUMBER: "constant.numeric",
-    Kind.STRING: "string.quoted",
+    TokenKind.OPERATION: "keyword.control",
+    TokenKind.VALUE: "variable.other",
+    TokenKind.SYMBOL: "entity.name.function",
+    TokenKind.TYPE: "storage.type",
+    TokenKind.NUMBER: "constant.numeric",
+    TokenKind.STRING: "string.quoted",
 }
 """What tokens should be to the TextMate grammar."""
 RANDOM = 200
@@ -71,7 +71,7 @@ def write_text(folder: Path, name: str, text: str) -> None:
 
 def expected(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the row and the column of tokens, and the scope that they should have."""
-    lines = Lines(text)
+    lines = UnitLines(text)
     for part in read(text).parts:
         tokens = part.parsed.tokens
         for index, kind in enumerate(kinds(part.parsed)):

@@ -26,7 +26,7 @@ from pictures.neovim import KERNEL  # noqa: E402
 from pictures.terminal import TARGET  # noqa: E402
 from tilery.lsp import describe, tokens  # noqa: E402
 from tilery.lsp.diagnostics import diagnostics  # noqa: E402
-from tilery.lsp.document import Document  # noqa: E402
+from tilery.lsp.document import TextDocument  # noqa: E402
 
 PACKAGES = ("shiki", "@shikijs/monaco", "@shikijs/themes", "monaco-editor", "esbuild")
 GRAMMAR = ROOT / "editors" / "vscode" / "syntaxes" / "tileir.tmLanguage.json"
@@ -43,7 +43,7 @@ BROWSER = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--d
 
 def answers() -> str:
     """Return a text and what the server says of it, as JSON."""
-    document = Document("file:///kernel.tileir", KERNEL)
+    document = TextDocument("file:///kernel.tileir", KERNEL)
     at = KERNEL.index("mulf")
     whole = document.lines.range(0, len(KERNEL))
     found = {

@@ -15,7 +15,7 @@ from tilery.engines.kernel import ExecutionError, Limits
 from tilery.engines.reference.launch import load
 from tilery.prove import Program
 from tilery.prove.inputs import KINDS, draw
-from tilery.prove.programs import REAL, Case, matched
+from tilery.prove.programs import REAL, Comparison, matched
 from tilery.prove.running.retype import retype
 from tilery.types import F64, Ptr, Tile
 
@@ -34,7 +34,7 @@ def in_f64(module: Module) -> Module:
 
 
 def run(
-    case: Case, side: str, reals: Mapping[str, Array], modules: dict[int, Module], poison: float
+    case: Comparison, side: str, reals: Mapping[str, Array], modules: dict[int, Module], poison: float
 ) -> dict[str, Array]:
     """Run a program in f64; undefined outputs and scratch hold a given number."""
     program: Program = case.a if side == "a" else case.b
@@ -61,7 +61,7 @@ def run(
     return {name: data[name] for name in case.outs}
 
 
-def distance(case: Case, reals: Mapping[str, Array]) -> float:
+def distance(case: Comparison, reals: Mapping[str, Array]) -> float:
     """Return how far two programs are apart on some inputs, relative to the largest value; infinite if one faults."""
     results = []
     for side in "ab":
@@ -83,7 +83,7 @@ def distance(case: Case, reals: Mapping[str, Array]) -> float:
     return worst
 
 
-def judge(case: Case, close: float = CLOSE) -> str:
+def judge(case: Comparison, close: float = CLOSE) -> str:
     """Return `apart` if f64 tells two programs apart on some inputs, else `alike`, or `none` if it cannot run them."""
     for seed, kind in zip(SEEDS, ("normal", "negative", "positive")):
         found = distance(case, draw(case, KINDS[kind], seed))

@@ -31,7 +31,7 @@ import checkout  # noqa: E402
 from tilery.cli.verbs.testing.prove import fill_in, open_side  # noqa: E402
 from tilery.diag import TileError  # noqa: E402
 from tilery.prove import Verdict, over  # noqa: E402
-from tilery.prove.plans import Opened, Plan, StagePlan  # noqa: E402
+from tilery.prove.plans import Opened, ProofPlan, StagePlan  # noqa: E402
 
 PAGE = ROOT / "docs/reports/lab/prove_published.md"
 KEPT = ("ct.kernel", "ct.function", "triton.jit")
@@ -126,7 +126,7 @@ def stage(kernel: Mapping[str, Any], clones: Path, work: Path) -> StagePlan:
 def compare(family: Mapping[str, Any], a: StagePlan, b: StagePlan, cache: dict[Any, Any]) -> Verdict:
     """Compare two kernels for all shapes of their family."""
     sizes = {name: list(values) for name, values in family["sizes"].items()}
-    plan = Plan(dict(family["buffers"]), [a], [b], sizes, outs=family["outs"])
+    plan = ProofPlan(dict(family["buffers"]), [a], [b], sizes, outs=family["outs"])
 
     def opened(each: StagePlan, sizes: Mapping[str, int]) -> Opened:
         key = (each.file, fill_in(each.sig, sizes))

@@ -16,7 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import checkout
-from tilery.reducer.campaign import Campaign, Plan, map_here
+from tilery.reducer.campaign import Campaign, CampaignPlan, map_here
 
 WANTED = 10_000
 
@@ -25,7 +25,7 @@ def load(folder: Path) -> Campaign:
     """Return the campaign of a folder, with everything that is in its journal."""
     with (folder / "journal.jsonl").open(encoding="utf-8") as file:
         head = json.loads(file.readline())["plan"]
-    campaign = Campaign(Plan(**head), folder, range(1 << 30), map_here(1))
+    campaign = Campaign(CampaignPlan(**head), folder, range(1 << 30), map_here(1))
     campaign.load()
     return campaign
 

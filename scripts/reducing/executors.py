@@ -31,7 +31,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import checkout
-from tilery.reducer.campaign import Campaign, Map, Plan, map_here
+from tilery.reducer.campaign import Campaign, CampaignPlan, Map, map_here
 from tilery.reducer.cluster import map_on
 from tilery.reducer.executors import map_on_executor
 
@@ -172,7 +172,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
 # ---------------------------------------------------------------- campaigns
 
 
-def measure(name: str, plan: Plan, seeds: range, folder: Path, alone: Campaign) -> Row:
+def measure(name: str, plan: CampaignPlan, seeds: range, folder: Path, alone: Campaign) -> Row:
     """Run the campaign with one and two workers, and with one that is killed."""
     row: Row = {"name": name}
     for workers in (1, 2):
@@ -203,7 +203,7 @@ def judged(campaign: Campaign, alone: Campaign) -> Row:
     }
 
 
-def measure_array(plan: Plan, seeds: range, folder: Path, alone: Campaign, tool: Path) -> Row:
+def measure_array(plan: CampaignPlan, seeds: range, folder: Path, alone: Campaign, tool: Path) -> Row:
     """Run the campaign as the jobs of an array do: as processes with SLURM's variables, one of which is killed."""
     row: Row = {"name": "array of jobs"}
     for workers in (1, 2):
@@ -292,7 +292,7 @@ def main() -> int:
         folder, tool = Path(scratch), Path(scratch, "tool")
         tool.write_text(TOOL, "utf-8")
         tool.chmod(0o755)
-        plan = Plan("tileiras", "sm_100", str(tool), size=12, version="13.1")
+        plan = CampaignPlan("tileiras", "sm_100", str(tool), size=12, version="13.1")
         alone = Campaign(plan, folder / "alone", seeds, map_here(1), most_reduced=MOST)
         alone.run()
         for name in (name for name in PLACES if name in args.only):

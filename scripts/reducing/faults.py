@@ -27,7 +27,7 @@ from tilery.engines.reference.registry import RUNS
 from tilery.engines.semantics import same_bits
 from tilery.ir import Op, clone, walk
 from tilery.ops import Module
-from tilery.reducer import Case, Launch
+from tilery.reducer import Case, CaseLaunch
 from tilery.reducer.campaign import launched
 from tilery.reducer.oracles import Message, Sanitized, equal_but_for_nan, execute, expected
 from tilery.smith import smith_with_contract
@@ -101,7 +101,7 @@ def corpus_kernels(start: int, launch: bool = False) -> Iterator[tuple[str, Case
             for a in args:
                 if hasattr(a, "ndim"):
                     a.view(np.uint8)[:] = rng.integers(0, 64, a.nbytes, np.uint8)
-            given = Launch(entry.sym_name, (1, 1, 1), tuple(args))
+            given = CaseLaunch(entry.sym_name, (1, 1, 1), tuple(args))
         yield f"corpus, {path.stem[:40]}", Case(module, given)
 
 
@@ -199,7 +199,7 @@ def wrong(module: Module, cls: type[Op], change: Callable[[Any], Op | None]) -> 
     return after if changed else None
 
 
-def different(module: Module, after: Module, launch: Launch) -> str:
+def different(module: Module, after: Module, launch: CaseLaunch) -> str:
     """Compare a launch of two modules, if it is defined."""
     before = expected(module, launch, SECONDS)
     if before is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .ops import Module
     from .rewrite import Report
     from .tuner import Result
-    from .verifier.rules import Finding
+    from .verifier.rules import Violation
 
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def diff(a: Module, b: Module, *, locs: bool = False) -> Diff:
 
 def verify(
     module: Module, *, stop: str | None = None, max_errors: int = 100, reader: str | None = None
-) -> list[Finding]:
+) -> list[Violation]:
     """List the violations in a module; it is legal if there are none.
 
     `stop="mlir"` stops where MLIR's verifier does, after the first operation that is wrong. `reader` is the version

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.analysis.influence import Source, influence
+from tilery.analysis.influence import Dependence, influence
 from tilery.analysis.memory.forms import forms, has_form
 from tilery.analysis.memory.places import overlap, places, shares_byte
 from tilery.analysis.ranges import is_integer, ranges
@@ -102,8 +102,8 @@ def test_conditions_influence_results_and_what_is_executed() -> None:
     found = influence(entry)
     ids, compare, branch, load = entry.body.ops[:4]  # type: ignore[attr-defined]
     assert isinstance(ids, GetTileBlockId)
-    assert found[ids.blockId_y] is Source.Y
-    assert found[compare.results[0]] == found[branch.results[0]] == Source.X
-    assert found[entry.body.args[1]] is Source.NOTHING  # type: ignore[attr-defined]
-    assert found.of_execution(branch.blocks[1]) is Source.X
-    assert found[load.results[0]] is Source.MEMORY
+    assert found[ids.blockId_y] is Dependence.Y
+    assert found[compare.results[0]] == found[branch.results[0]] == Dependence.X
+    assert found[entry.body.args[1]] is Dependence.NOTHING  # type: ignore[attr-defined]
+    assert found.of_execution(branch.blocks[1]) is Dependence.X
+    assert found[load.results[0]] is Dependence.MEMORY

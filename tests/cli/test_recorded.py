@@ -13,7 +13,7 @@ import pytest
 
 import tilery
 from tilery.cli.main import main
-from tilery.engines.common.cutile_abi import Extent
+from tilery.engines.common.cutile_abi import ArrayExtent
 from tilery.engines.recorded import Recorded, capture, load, save
 
 TEXT = """entry @double(%p: tile<ptr<f32>>, %rows: tile<i32>, %columns: tile<i32>, %s0: tile<i32>, %s1: tile<i32>,
@@ -40,7 +40,7 @@ def launch(tmp_path: Path) -> Path:
     module = tilery.parse(TEXT)
     data = np.arange(8, dtype=np.float32).reshape(4, 2)
     values = [data.ctypes.data, 4, 2, 2, 1, 2.0]
-    memory = [Extent("x", data.ctypes.data, data.nbytes, data.shape, (2, 1))]
+    memory = [ArrayExtent("x", data.ctypes.data, data.nbytes, data.shape, (2, 1))]
     path = tmp_path / "launch.zip"
     save(path, capture(module, tilery.dumps(module), "double", (1, 1, 1), values, memory, NAMES))
     return path

@@ -13,7 +13,7 @@ import pytest
 
 import tilery
 from tilery.engines.common import dlpack
-from tilery.engines.common.addresses import HOST, Device
+from tilery.engines.common.addresses import HOST, DlpackDevice
 from tilery.engines.common.arguments import bind, scalar_bytes
 from tilery.engines.common.numerics.convert import float_to_float
 from tilery.engines.common.tiles import scalar_lane
@@ -86,6 +86,6 @@ class OnGpu:
 def test_memory_of_a_gpu_is_named_and_the_reference_engine_refuses_it() -> None:
     module, array = tilery.parse(ENTRY), OnGpu()
     (found,) = bind(module.entry("k"), [array, 0, 0, 0]).ranges
-    assert (found.address, found.size, found.device) == (1 << 40, 16, Device(dlpack.CUDA, 1))
+    assert (found.address, found.size, found.device) == (1 << 40, 16, DlpackDevice(dlpack.CUDA, 1))
     with pytest.raises(tilery.TileError, match="argument 0: the array is not in host memory"):
         tilery.compile(module).launch(1, [array, 0, 0, 0])

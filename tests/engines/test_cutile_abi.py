@@ -18,7 +18,7 @@ from tilery.engines import recorded as record
 from tilery.engines.common.addresses import MemoryRange
 from tilery.engines.common.cutile_abi import (
     Array,
-    Extent,
+    ArrayExtent,
     List,
     Number,
     expand,
@@ -159,10 +159,10 @@ def recorded(offset: int = 0) -> record.Recorded:
     out = np.zeros(1, np.float32)
     rows = np.array([[raw.ctypes.data, 2, 1], [raw.ctypes.data + 4, 2, 1]], np.int64)
     memory = [
-        Extent("list", rows.ctypes.data, rows.nbytes, pointers=(0, 24)),
-        Extent("list[0]", raw.ctypes.data, 8),
-        Extent("list[1]", raw.ctypes.data + 4, 8),
-        Extent("out", out.ctypes.data, 4),
+        ArrayExtent("list", rows.ctypes.data, rows.nbytes, pointers=(0, 24)),
+        ArrayExtent("list[0]", raw.ctypes.data, 8),
+        ArrayExtent("list[1]", raw.ctypes.data + 4, 8),
+        ArrayExtent("out", out.ctypes.data, 4),
     ]
     values = [rows.ctypes.data, 2, out.ctypes.data, 1, 1]
     return record.capture(module, tilery.dumps(module), "total", (1, 1, 1), values, memory)

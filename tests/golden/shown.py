@@ -8,7 +8,7 @@ from typing import Any
 from tilery.diag import Note, TileError
 from tilery.ops import Module
 from tilery.text.print.printer import show
-from tilery.verifier.rules import Finding
+from tilery.verifier.rules import Violation
 
 
 def error(e: TileError) -> str:
@@ -33,7 +33,7 @@ def module(m: Module) -> str:
     return f"{m.sym_name} {m.producer!r} {m.version} {m.layout!r}\n{text}"
 
 
-def findings(found: Iterable[Finding], index: Any) -> str:
+def findings(found: Iterable[Violation], index: Any) -> str:
     """Describe violations; `index` numbers operations."""
     lines = []
     for each in found:

@@ -10,7 +10,7 @@ from lsprotocol import types as lsp  # only where it is installed
 from pygls.workspace import Workspace
 
 from tilery.lsp.diagnostics import diagnostics
-from tilery.lsp.document import Lines
+from tilery.lsp.document import UnitLines
 from tilery.lsp.server import TileServer
 
 URI = "file:///kernel.mlir"
@@ -29,17 +29,17 @@ def position(text: str, offset: int, encoding: str) -> lsp.Position:
 
 @pytest.mark.parametrize("encoding", UNITS)
 def test_offsets_and_positions(encoding: str) -> None:
-    lines = Lines(TEXT, encoding)
+    lines = UnitLines(TEXT, encoding)
     for offset in range(len(TEXT) + 1):
         assert lines.position(offset) == position(TEXT, offset, encoding)
         assert lines.offset(lines.position(offset)) == offset
     assert lines.rows() == TEXT.split("\n")
-    assert Lines("a\r\nb\rc").rows() == ["a", "b", "c"]
+    assert UnitLines("a\r\nb\rc").rows() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("text", [TEXT, TEXT.encode("ascii", "ignore").decode()])
 def test_a_position_after_the_end_of_a_line_is_its_end(text: str) -> None:
-    lines = Lines(text)
+    lines = UnitLines(text)
     assert lines.offset(lsp.Position(1, 999)) == text.index("\n", text.index("entry"))
     assert lines.offset(lsp.Position(99, 0)) == len(text)
 

@@ -11,7 +11,7 @@ import pytest
 
 from tilery.prove.arithmetic.constants import Constants, is_plain
 from tilery.prove.arithmetic.enclosure import Enclosures, apart
-from tilery.prove.arithmetic.field import NAN, NEG, POS, UNKNOWN, Field, Model, differing, kind_of
+from tilery.prove.arithmetic.field import NAN, NEG, POS, UNKNOWN, FieldSample, Model, differing, kind_of
 from tilery.prove.arithmetic.logarithms import Logarithms
 from tilery.prove.arithmetic.numbers import U
 from tilery.prove.arithmetic.primes import is_prime
@@ -19,15 +19,15 @@ from tilery.types import F32, F64
 
 
 @pytest.fixture(params=range(3))
-def field(request: pytest.FixtureRequest) -> Field:
-    return Field(request.param)
+def field(request: pytest.FixtureRequest) -> FieldSample:
+    return FieldSample(request.param)
 
 
-def words(field: Field, *values: float) -> Any:
+def words(field: FieldSample, *values: float) -> Any:
     return np.array([field.exact(v) for v in values], U)
 
 
-def test_field_laws(field: Field) -> None:
+def test_field_laws(field: FieldSample) -> None:
     a, b, c = (field.random((50,)) for _ in range(3))
     assert (field.mul(a, field.add(b, c)) == field.add(field.mul(a, b), field.mul(a, c))).all()
     assert (field.mul(field.div(a, b), b) == a).all()
@@ -35,11 +35,11 @@ def test_field_laws(field: Field) -> None:
     assert (field.exp(field.add(a, b)) == field.mul(field.exp(a), field.exp(b))).all()
 
 
-def test_rationals_are_exact(field: Field) -> None:
+def test_rationals_are_exact(field: FieldSample) -> None:
     assert field.add(words(field, 0.1), words(field, 0.2))[0] == field.rational(Fraction(0.1) + Fraction(0.2))
 
 
-def test_infinities(field: Field) -> None:
+def test_infinities(field: FieldSample) -> None:
     inf = words(field, math.inf, -math.inf)
     x = field.random((2,))
     assert kind_of(field.add(inf, x)).tolist() == [POS, NEG]
@@ -50,14 +50,14 @@ def test_infinities(field: Field) -> None:
     assert kind_of(field.mul(inf, x, (0, -1))).tolist() == [NEG, POS]
 
 
-def test_maxima_know_sets_only(field: Field) -> None:
+def test_maxima_know_sets_only(field: FieldSample) -> None:
     a, b, c = (field.random((1,)) for _ in range(3))
     assert (field.max(field.max(a, b), c) == field.max(a, field.max(c, b))).all()
     assert (field.max(a, a) == a).all()
     assert (field.max(a, b) != field.neg(field.max(field.neg(a), field.neg(b)))).all()
 
 
-def test_square_roots_are_known_or_right(field: Field) -> None:
+def test_square_roots_are_known_or_right(field: FieldSample) -> None:
     a = field.random((200,))
     r = field.sqrt(a)
     known = kind_of(r) != UNKNOWN
@@ -66,7 +66,7 @@ def test_square_roots_are_known_or_right(field: Field) -> None:
 
 
 def test_discrete_logarithms() -> None:
-    field = Field(4, model=Model(logarithms="discrete"))
+    field = FieldSample(4, model=Model(logarithms="discrete"))
     a, b = field.random((40,)), field.random((40,))
     one, other = field.log(field.mul(field.exp(a), field.exp(b))), field.add(a, b)
     differ, same = differing(one, other)

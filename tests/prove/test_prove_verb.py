@@ -100,12 +100,12 @@ def test_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_recorded_launches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tilery.engines.common.cutile_abi import Extent
+    from tilery.engines.common.cutile_abi import ArrayExtent
 
     x, y = np.ones((3, 32), np.float32), np.zeros((3, 32), np.float32)
     for name in "abc":
         made = tilery.load(folder / f"{name}.mlir")
-        memory = [Extent(n, v.ctypes.data, v.nbytes) for n, v in (("x", x), ("y", y))]
+        memory = [ArrayExtent(n, v.ctypes.data, v.nbytes) for n, v in (("x", x), ("y", y))]
         pointers = [v.ctypes.data for v in (x, y)]
         save(folder / f"{name}.zip", capture(made, tilery.dumps(made), "k", (3, 1, 1), pointers, memory, ["x", "y"]))
     assert main(["prove", str(folder / "a.zip"), str(folder / "b.zip")]) == 0
@@ -181,12 +181,12 @@ def test_a_witness_stays_in_its_folder(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_recorded_arguments_that_share_memory_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tilery.engines.common.cutile_abi import Extent
+    from tilery.engines.common.cutile_abi import ArrayExtent
 
     x = np.ones((3, 32), np.float32)
     made = tilery.load(folder / "a.mlir")
     at = x.ctypes.data
-    recorded = capture(made, tilery.dumps(made), "k", (3, 1, 1), [at, at], [Extent("x", at, x.nbytes)], ["x", "y"])
+    recorded = capture(made, tilery.dumps(made), "k", (3, 1, 1), [at, at], [ArrayExtent("x", at, x.nbytes)], ["x", "y"])
     save(folder / "a.zip", recorded)
     assert main(["prove", str(folder / "a.zip"), str(folder / "a.zip")]) == 1
     assert "shares its memory" in capsys.readouterr().err

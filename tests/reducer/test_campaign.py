@@ -17,7 +17,7 @@ import pytest
 
 import tilery
 from tilery.cli.main import main
-from tilery.reducer.campaign import Campaign, Plan, map_here
+from tilery.reducer.campaign import Campaign, CampaignPlan, map_here
 
 SEEDS = range(40)
 
@@ -42,8 +42,8 @@ if grep -qa ma "$5"; then kill -11 $$; fi
     return path
 
 
-def plan(tool: Path) -> Plan:
-    return Plan("tileiras", "sm_100", str(tool), size=12, version="13.1")
+def plan(tool: Path) -> CampaignPlan:
+    return CampaignPlan("tileiras", "sm_100", str(tool), size=12, version="13.1")
 
 
 def causes(campaign: Campaign) -> dict[str, list[int]]:

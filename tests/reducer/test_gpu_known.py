@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from reducing import gpu_known
 from reducing.gpu_known import KNOWN, make, results_differ, wrong_lowering
 from tilery import ops
-from tilery.reducer import Case, Launch
+from tilery.reducer import Case, CaseLaunch
 
 FAULTS = {known.name: known for known in KNOWN}
 OF_TILEIRAS = ("return_in_two_loops", "continue_with_one_value_twice", "print_in_a_loop")
@@ -32,7 +32,7 @@ def test_the_kernels_that_show_a_fault_have_its_pattern(name: str, root: Path) -
 def test_results_are_told_apart_only_where_the_loop_is_not_entered(count: int, differs: bool, root: Path) -> None:
     path = root / "docs" / "reports" / "lab" / "compiler_bugs" / "continue_with_one_value_twice.mlir"
     module = tilery.parse(path.read_text("utf-8"))
-    launch = Launch(module.entries[0].sym_name, args=(np.zeros(1, np.int32), count))
+    launch = CaseLaunch(module.entries[0].sym_name, args=(np.zeros(1, np.int32), count))
     assert results_differ(Case(module, launch)) == differs
 
 

@@ -16,7 +16,7 @@ from tilery.cli.main import main
 from tilery.diag import TileError
 from tilery.ir import walk
 from tilery.ops import Module
-from tilery.reducer import Case, Launch
+from tilery.reducer import Case, CaseLaunch
 from tilery.reducer.oracles import Differs, DiffersAfter, Message, ProvenAfter, Sanitized, execute, with_steps
 from tilery.reducer.raw import message_of, message_test, reduce_raw
 from tilery.reducer.report import shown
@@ -142,7 +142,7 @@ def test_a_reduction_survives_children_that_die() -> None:
 def test_a_race() -> None:
     import numpy as np
 
-    launch = Launch("k", (2, 1, 1), (np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32)))
+    launch = CaseLaunch("k", (2, 1, 1), (np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32)))
     test = Sanitized("race")
     found = Search(Case(tilery.parse(RACE), launch), InProcess(test)).run()
     assert found.outcome == "faults: race"
@@ -164,9 +164,9 @@ def test_what_is_undefined_stays_out() -> None:
     module = tilery.parse(text)
     args = (np.full(1, 1.1, np.float32), np.zeros(1, np.float32))
     test = DiffersAfter("fuse-fma")
-    assert test(Case(module, Launch("k", (1, 1, 1), args))) == "differs after passes"
-    assert test(Case(module, Launch("k", (1, 1, 1), args, frozenset([0])))) == ""
-    found = Search(Case(module, Launch("k", (1, 1, 1), args)), InProcess(test)).run()
+    assert test(Case(module, CaseLaunch("k", (1, 1, 1), args))) == "differs after passes"
+    assert test(Case(module, CaseLaunch("k", (1, 1, 1), args, frozenset([0])))) == ""
+    found = Search(Case(module, CaseLaunch("k", (1, 1, 1), args)), InProcess(test)).run()
     assert names(found.case) >= {"mulf", "addf"} and found.after.operations <= 6
 
 
@@ -187,7 +187,7 @@ def test_only_a_proven_difference_counts(monkeypatch: pytest.MonkeyPatch, tmp_pa
     from tilery.reducer import oracles
 
     args = (np.full(1, 1.1, np.float32), np.zeros(1, np.float32), np.arange(3, dtype=np.int32))
-    case = Case(tilery.parse(SQUARE), Launch("k", (1, 1, 1), args))
+    case = Case(tilery.parse(SQUARE), CaseLaunch("k", (1, 1, 1), args))
     assert DiffersAfter("fuse-fma")(case) and ProvenAfter("fuse-fma")(case) == ""  # it only rounds differently
 
     def faulty(module: tilery.Module, pipeline: Any) -> None:
@@ -250,7 +250,7 @@ COUNTS = """entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
 
 
 def counting(count: int) -> Case:
-    return with_steps(Case(tilery.parse(COUNTS), Launch("k", args=(np.zeros(4, np.int32), count))), 60)
+    return with_steps(Case(tilery.parse(COUNTS), CaseLaunch("k", args=(np.zeros(4, np.int32), count))), 60)
 
 
 def test_a_loop_that_takes_long_is_not_given_up() -> None:
@@ -301,7 +301,7 @@ def test_what_an_engine_says_is_part_of_the_outcome(
     test = Differs(("reference", "triton"))
     store = "%t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token"
     module = tilery.parse(f"entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{ {store} return }}")
-    case = Case(module, Launch("k", args=(np.zeros(4, np.int32), 3)))
+    case = Case(module, CaseLaunch("k", args=(np.zeros(4, np.int32), 3)))
     assert test(case) == outcome
     assert ends_child(test, outcome) == bool(outcome)  # a GPU that failed computes nothing more for its process
     assert not ends_child(Differs(), outcome.replace("triton", "cpu"))
@@ -328,6 +328,6 @@ def test_what_depends_on_the_order_of_elements_is_not_compared(
 
     real = registry.load_engine
     monkeypatch.setattr(registry, "load_engine", lambda name: Broken("lost") if name == "cpu" else real(name))
-    case = Case(tilery.parse(REDUCES.replace(change, same)), Launch("k", args=(np.zeros(1, np.int32), 0)))
+    case = Case(tilery.parse(REDUCES.replace(change, same)), CaseLaunch("k", args=(np.zeros(1, np.int32), 0)))
     assert Differs()(case) == ("cpu fails: lost" if change == same else "")
     assert Sanitized("order-sensitive")(case) == ("" if change == same else "faults: order-sensitive")

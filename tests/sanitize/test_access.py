@@ -10,7 +10,7 @@ import pytest
 import tilery
 from support.contract import arguments, random_case
 from tilery.engines.reference.launch import ReferenceLoaded
-from tilery.sanitize import Access, Check, Kind, Link, Sanitizer, provenance
+from tilery.sanitize import Access, AccessKind, Check, Link, Sanitizer, provenance
 
 
 class Recorder(Check):
@@ -49,13 +49,13 @@ def test_events_have_every_byte_and_change_nothing(seed: int) -> None:
         assert got == wanted
         for a, b in zip(plain, watched):
             assert not isinstance(a, np.ndarray) or a.tobytes() == b.tobytes()
-        moved = dict.fromkeys(Kind, 0)
+        moved = dict.fromkeys(AccessKind, 0)
         for event in Recorder.events:
             if isinstance(event, Access):
                 bits = 4 if event.half is not None else 8 * event.bytes
                 moved[event.kind] += int(event.mask.sum()) * bits // 8
-        assert moved[Kind.READ] + moved[Kind.UPDATE] == got.bytes_read
-        assert moved[Kind.WRITE] + moved[Kind.UPDATE] == got.bytes_written
+        assert moved[AccessKind.READ] + moved[AccessKind.UPDATE] == got.bytes_read
+        assert moved[AccessKind.WRITE] + moved[AccessKind.UPDATE] == got.bytes_written
 
 
 TOKENS = """

@@ -6,7 +6,7 @@ import numpy as np
 
 import tilery
 from tilery.debug.session import Session
-from tilery.reducer.case import Case, Launch
+from tilery.reducer.case import Case, CaseLaunch
 from tilery.reducer.oracles import sanitized
 from tilery.reducer.report import launch_options
 from tilery.sanitize import Sanitizer
@@ -40,7 +40,7 @@ def test_an_output_of_other_launches_is_left_alone() -> None:
 
 
 def test_the_reducer_keeps_outputs() -> None:
-    module, launch = tilery.parse(ROWS), Launch("k", args=(np.zeros((8, 32), np.float32),), outputs=frozenset([0]))
+    module, launch = tilery.parse(ROWS), CaseLaunch("k", args=(np.zeros((8, 32), np.float32),), outputs=frozenset([0]))
     assert sanitized(module, launch, "unwritten", None, 10)[0] == ["unwritten"]
     assert launch_options(Case(module, launch), launch, "k", {})[-1] == "a0=output:f32:8x32"
 

@@ -258,7 +258,7 @@ def test_whatever_is_refused_the_module_is_legal_and_runs(what: str) -> None:
         assert tilery.verify(module) == [], seed
         assert all(o.name in ("module", "entry", "return") or wanted(o) for o in tilery.walk(module)), seed
         for launch in contract.launches:
-            aligned = case.Launch(launch.entry, launch.grid, tuple(arguments(launch, seed))).copies()
+            aligned = case.CaseLaunch(launch.entry, launch.grid, tuple(arguments(launch, seed))).copies()
             kernel = tilery.compile(module, entry=launch.entry)
             kernel.launch(launch.grid, aligned, sanitize="all", output=lambda text: None)
 

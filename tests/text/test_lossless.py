@@ -176,7 +176,7 @@ def test_places_one_by_one_are_those_of_all_tokens(seed: int, monkeypatch: pytes
     parts = ["%a", "%", " ", "\n", "//x\n", "//", '"s"', '"', "@", "\x01", "#", "é", "tile<8xi32>", "->", ".", "0x1"]
     for _ in range(50):
         text = "".join(dice.choices(parts, k=dice.randrange(30)))
-        places, all_spans = lexer.Places(text), lexer.spans(text)
+        places, all_spans = lexer.TokenPlaces(text), lexer.spans(text)
         assert [places.span(index) for index in range(len(all_spans) + 4)] == [*all_spans, *[None] * 4]
         index = dice.randrange(len(all_spans))
-        assert lexer.Places(text).span(index) == all_spans[index]
+        assert lexer.TokenPlaces(text).span(index) == all_spans[index]

@@ -22,7 +22,7 @@ from tilery.text.parse import parser
 from tilery.text.parse.fast import forms as quick_forms
 from tilery.text.parse.fast.parse import quick_parse
 from tilery.text.parse.parser import forms, parse, parse_with_spans
-from tilery.text.parse.state import Options
+from tilery.text.parse.state import ParseOptions
 from tilery.text.print import printer, quick_lines, styles
 from tilery.text.print import quick as quick_printer
 from tilery.text.print.printer import show
@@ -105,7 +105,7 @@ def test_real_files(corpus: list[Path]) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_canonical_texts_need_no_second_reading(seed: int) -> None:
     for style, locs in STYLES:
-        assert quick_parse(show(made(seed), style, locs), forms(False), Options()) is not None
+        assert quick_parse(show(made(seed), style, locs), forms(False), ParseOptions()) is not None
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -7,7 +7,7 @@ import pytest
 from tilery.text.lossless.format import format_text
 from tilery.text.lossless.reading import read
 from tilery.text.lossless.scopes import names_of
-from tilery.text.lossless.tree import Kind, kinds
+from tilery.text.lossless.tree import TokenKind, kinds
 
 TEXT = """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
   %c:2 = for %i in (%n to %n, step %n) : tile<i32> iter_values(%a = %n, %b = %n) -> (tile<i32>, tile<i32>) {
@@ -42,18 +42,18 @@ NEAT = """entry @k(%x: tile<i32>) {
 
 def test_kinds_of_tokens() -> None:
     (part,) = read(TEXT).parts
-    found: dict[Kind, set[str]] = {}
+    found: dict[TokenKind, set[str]] = {}
     for token, kind in zip(part.parsed.tokens.spelled, kinds(part.parsed)):
         found.setdefault(kind, set()).add(token)
     assert found == {
-        Kind.OPERATION: {"entry", "for", "addi", "continue", "print_tko", "constant", "return"},
-        Kind.SYMBOL: {"@k"},
-        Kind.VALUE: {"%p", "%n", "%c", "%i", "%a", "%b", "%d", "%e", "%f", "#0", "#1"},
-        Kind.TYPE: {"tile<ptr<f32>>", "tile<i32>", "!cuda_tile.tile<i32>", "token", "f8E5M2", "tile<f8E5M2>"},
-        Kind.KEYWORD: {"in", "to", "step", "iter_values", "overflow", "no_signed_wrap", "loc"},
-        Kind.NUMBER: {"1", "2", "1.0"},
-        Kind.STRING: {'"x"', '"a"'},
-        Kind.MARK: {"(", ")", "{", "}", "<", ">", ":", ",", "=", "->"},
+        TokenKind.OPERATION: {"entry", "for", "addi", "continue", "print_tko", "constant", "return"},
+        TokenKind.SYMBOL: {"@k"},
+        TokenKind.VALUE: {"%p", "%n", "%c", "%i", "%a", "%b", "%d", "%e", "%f", "#0", "#1"},
+        TokenKind.TYPE: {"tile<ptr<f32>>", "tile<i32>", "!cuda_tile.tile<i32>", "token", "f8E5M2", "tile<f8E5M2>"},
+        TokenKind.KEYWORD: {"in", "to", "step", "iter_values", "overflow", "no_signed_wrap", "loc"},
+        TokenKind.NUMBER: {"1", "2", "1.0"},
+        TokenKind.STRING: {'"x"', '"a"'},
+        TokenKind.MARK: {"(", ")", "{", "}", "<", ">", ":", ",", "=", "->"},
     }
 
 

@@ -9,7 +9,7 @@ from ..declare.fastclass import dataclass
 from ..diag import LineIndex
 from ..ir import Block, Op, walk
 from ..ops import Module
-from ..text.print.names import Names, name_values
+from ..text.print.names import ValueNames, name_values
 from ..text.print.printer import LIMIT, show_with_offsets
 from .matching import Matching, match
 
@@ -30,7 +30,7 @@ class Row:
 class PrintedLines:
     """A module as text, and which lines belong to which operation."""
 
-    def __init__(self, module: Module, names: Names, locs: bool) -> None:
+    def __init__(self, module: Module, names: ValueNames, locs: bool) -> None:
         text, starts, _ = show_with_offsets(module, names=names)
         self.text = text.splitlines()
         index = LineIndex(text)
@@ -86,7 +86,7 @@ def _location(o: Op) -> str:
 
 
 def compare(
-    a: Module, b: Module, locs: bool = False, *, found: Matching | None = None, names: Names | None = None
+    a: Module, b: Module, locs: bool = False, *, found: Matching | None = None, names: ValueNames | None = None
 ) -> list[Row]:
     """Return the lines of both modules in one list. `names` are those of the first module's values."""
     found = match(a, b) if found is None else found
@@ -148,11 +148,11 @@ def _compare_lines(old: PrintedLines, new: PrintedLines, a: list[int], b: list[i
     return [Row("-", old.text[n], n + 1, 0) for n in a] + [Row("+", new.text[m], 0, m + 1) for m in b]
 
 
-def names_through(found: Matching, names: Names, b: Module) -> Names:
+def names_through(found: Matching, names: ValueNames, b: Module) -> ValueNames:
     """Name the values of the second module: as in the first where they correspond, else by names it does not use."""
     own = name_values(b.body, limit=LIMIT)
     taken = set(names.values()) | {text.partition("#")[0] for text in names.values()}
-    result = Names(LIMIT)
+    result = ValueNames(LIMIT)
     result.update({new: names[old] for old, new in found.values.items() if old in names})
     result.heads.update({new: names.heads[old] for old, new in found.ops.items() if old in names.heads})
     fresh: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Influence: whether a value depends on the position of the tile block, or on memory.
 
     found = influence(entry)
-    found[value] & Source.X        # the value may differ between tile blocks that differ along x
+    found[value] & Dependence.X        # the value may differ between tile blocks that differ along x
 
 A value depends on what it is computed from, and on the conditions that decide which value it is.
 """
@@ -17,7 +17,7 @@ from .effects import memory_ordering
 from .flow import flow
 
 
-class Source(IntFlag):
+class Dependence(IntFlag):
     """What a value depends on, besides arguments and constants."""
 
     NOTHING = 0
@@ -37,23 +37,23 @@ class Influence:
     """What each value depends on, and what decides whether each operation is executed."""
 
     def __init__(self, root: Op) -> None:
-        self._found: dict[Node, Source] = {}
+        self._found: dict[Node, Dependence] = {}
         self._readers: dict[Node, list[Node]] = {}
         todo = self._connect(root)
         while todo:
             node = todo.pop()
             for reader in self._readers.get(node, ()):
-                old = self._found.get(reader, Source.NOTHING)
+                old = self._found.get(reader, Dependence.NOTHING)
                 if (new := old | self._found[node]) != old:
                     self._found[reader] = new
                     todo.append(reader)
 
-    def __getitem__(self, value: Value) -> Source:
-        return self._found.get(value, Source.NOTHING)
+    def __getitem__(self, value: Value) -> Dependence:
+        return self._found.get(value, Dependence.NOTHING)
 
-    def of_execution(self, block: Block) -> Source:
+    def of_execution(self, block: Block) -> Dependence:
         """What decides whether, and how often, the operations of a block are executed."""
-        return self._found.get(block, Source.NOTHING)
+        return self._found.get(block, Dependence.NOTHING)
 
     def _connect(self, root: Op) -> list[Node]:
         """Find out what each value is computed from; return those that are sources themselves."""
@@ -93,12 +93,12 @@ class Influence:
                 self._read_all([o], o.region, *o.results, *o.region.args)
             case GetTileBlockId():
                 coordinates: list[Node] = [o.blockId_x, o.blockId_y, o.blockId_z]
-                self._found.update(zip(coordinates, (Source.X, Source.Y, Source.Z)))
+                self._found.update(zip(coordinates, (Dependence.X, Dependence.Y, Dependence.Z)))
                 return coordinates
             case _ if not o.blocks:
                 self._read_all(o.operands, *o.results)
                 if memory_ordering(o) is not None:
-                    self._found.update(dict.fromkeys(o.results, Source.MEMORY))
+                    self._found.update(dict.fromkeys(o.results, Dependence.MEMORY))
                     return list(o.results)
         return []
 
@@ -118,6 +118,6 @@ def influence(root: Op) -> Influence:
     >>> ids = "%x, %y, %z = get_tile_block_id : tile<i32>"
     >>> entry = parse(f"entry @k() {{ {ids} %0 = addi %x, %x : tile<i32> return }}").entries[0]
     >>> influence(entry)[entry.body.ops[1].results[0]]
-    <Source.X: 1>
+    <Dependence.X: 1>
     """
     return Influence(root)

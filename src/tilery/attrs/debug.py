@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass, fields
-from ..types.basic import Pool
+from ..types.basic import InternPool
 from .values import Attr
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-NODES = Pool()
+NODES = InternPool()
 _REFS = NODES.refs
 
 

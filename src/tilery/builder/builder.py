@@ -43,7 +43,7 @@ class Builder(Inserter):
 
     def entry(
         self, name: str, /, *, hints: Mapping[str, Mapping[str, int]] | None = None, **params: Type | str
-    ) -> regions.Entry:
+    ) -> regions.EntryBuilder:
         """Start a kernel: `with b.entry("k", a=ptr(f16), n=i32) as k:`; `k.a` and `k.n` are its parameters.
 
         `hints` are a dictionary per architecture: `{"sm_100": {"num_cta_in_cga": 2}}`.
@@ -65,7 +65,7 @@ class Builder(Inserter):
             made.loc = None if self._scope is None else here(self._scope)
         self.check(made, [self.module])
         self.module.body.ops.append(made)
-        return regions.Entry(self, made, body, list(params))
+        return regions.EntryBuilder(self, made, body, list(params))
 
     def global_(
         self,

@@ -72,7 +72,7 @@ class Region:
         return found[0]
 
 
-class Entry(Region):
+class EntryBuilder(Region):
     """A kernel that is being built; `as` binds its parameters."""
 
     def __init__(self, builder: Builder, op: Op, block: Block, names: list[str]) -> None:

@@ -24,7 +24,7 @@ from ..checking import TYPE_CHECKING
 from ..diag import TileError
 from ..types import I1, Scalar, Tile, Type
 from .hints import no_dictionary, old_problem
-from .tables import MAX_NESTING, Tables
+from .tables import MAX_NESTING, FileTables
 from .typecodec import refuse_extremes
 from .wire import U64, Cursor, brief, enclosing, put_fixed, put_svarint, put_varint
 
@@ -51,7 +51,7 @@ class AttrTag(IntEnum):
     BOUNDED = 12
 
 
-def read_tagged(c: Cursor, tables: Tables, depth: int = 0) -> Attr:
+def read_tagged(c: Cursor, tables: FileTables, depth: int = 0) -> Attr:
     """Read an attribute that starts with its tag."""
     start = c.pos
     if depth > MAX_NESTING:
@@ -83,7 +83,7 @@ def read_integer(c: Cursor, width: int) -> int:
     return bits
 
 
-def _scalar(c: Cursor, tables: Tables, integer: bool) -> Scalar:
+def _scalar(c: Cursor, tables: FileTables, integer: bool) -> Scalar:
     start = c.pos
     what = "Integer" if integer else "Float"
     failure = f"failed to read valid {what}Type for {what}Attr"
@@ -94,12 +94,12 @@ def _scalar(c: Cursor, tables: Tables, integer: bool) -> Scalar:
     return t
 
 
-def _read_integer(c: Cursor, tables: Tables, depth: int) -> IntAttr:
+def _read_integer(c: Cursor, tables: FileTables, depth: int) -> IntAttr:
     t = _scalar(c, tables, True)
     return IntAttr(t, int(read_bool(c)) if t is I1 else read_integer(c, t.bits))
 
 
-def _read_float(c: Cursor, tables: Tables, depth: int) -> FloatAttr:
+def _read_float(c: Cursor, tables: FileTables, depth: int) -> FloatAttr:
     t = _scalar(c, tables, False)
     start = c.pos
     if t.bits <= 8:
@@ -115,14 +115,14 @@ def _read_float(c: Cursor, tables: Tables, depth: int) -> FloatAttr:
     return FloatAttr(t, bits, lost_sign=t.bits == 64 and raw >> 64 == 1 and raw & 1 == 0)
 
 
-def _read_type(c: Cursor, tables: Tables, depth: int) -> TypeAttr:
+def _read_type(c: Cursor, tables: FileTables, depth: int) -> TypeAttr:
     start = c.pos
     t = tables.read_type(c, "failed to get referenced type for TypeAttr")
     c.mark(start, "type")
     return TypeAttr(t)
 
 
-def read_string(c: Cursor, tables: Tables) -> str:
+def read_string(c: Cursor, tables: FileTables) -> str:
     """Read the index of a string."""
     start = c.pos
     text = tables.read_string(c, "failed to read StringAttr.")
@@ -130,7 +130,7 @@ def read_string(c: Cursor, tables: Tables) -> str:
     return text
 
 
-def read_array(c: Cursor, tables: Tables, depth: int = 0) -> tuple[Attr, ...]:
+def read_array(c: Cursor, tables: FileTables, depth: int = 0) -> tuple[Attr, ...]:
     """Read a count and that many attributes."""
     start = c.pos
     count = c.count("failed to read size for ArrayAttr.")
@@ -142,7 +142,7 @@ def read_array(c: Cursor, tables: Tables, depth: int = 0) -> tuple[Attr, ...]:
     return tuple(items)
 
 
-def _read_dense(c: Cursor, tables: Tables, depth: int) -> DenseStrings:
+def _read_dense(c: Cursor, tables: FileTables, depth: int) -> DenseStrings:
     start = c.pos
     failure = "failed to read valid MLIR Type for self-contained DenseElementsAttr"
     t = tables.read_type(c, failure)
@@ -155,7 +155,7 @@ def _read_dense(c: Cursor, tables: Tables, depth: int) -> DenseStrings:
     return DenseStrings(t, tuple([tables.read_string(c, failure) for _ in range(count)]))
 
 
-def _read_div_by(c: Cursor, tables: Tables, depth: int) -> DivBy:
+def _read_div_by(c: Cursor, tables: FileTables, depth: int) -> DivBy:
     say, start = tables.profile.say, c.pos
     divisor = c.varint(say("failed to read divisor"))
     c.mark(start, f"div_by {divisor}")
@@ -165,7 +165,7 @@ def _read_div_by(c: Cursor, tables: Tables, depth: int) -> DivBy:
     return DivBy(divisor, every, along)
 
 
-def _read_bounded(c: Cursor, tables: Tables, depth: int) -> Bounded:
+def _read_bounded(c: Cursor, tables: FileTables, depth: int) -> Bounded:
     say = tables.profile.say
     flags = _read_flags(c, tables, "BoundedAttr")
     lb = _read_bound(c, flags & 1, "lower bound", say("failed to read lb_val"))
@@ -173,7 +173,7 @@ def _read_bounded(c: Cursor, tables: Tables, depth: int) -> Bounded:
     return Bounded(lb, ub)
 
 
-def _read_flags(c: Cursor, tables: Tables, what: str) -> int:
+def _read_flags(c: Cursor, tables: FileTables, what: str) -> int:
     start = c.pos
     if tables.profile.flags_are_bytes:
         flags = c.byte(f"failed to read flags byte for {what}")
@@ -192,7 +192,7 @@ def _read_bound(c: Cursor, present: int, label: str, failure: str) -> int | None
     return value
 
 
-def _read_same_elements(c: Cursor, tables: Tables, depth: int) -> SameElements:
+def _read_same_elements(c: Cursor, tables: FileTables, depth: int) -> SameElements:
     start = c.pos
     failure = tables.profile.say("failed to read values data")
     if tables.profile.same_elements_is_array:
@@ -206,7 +206,7 @@ def _read_same_elements(c: Cursor, tables: Tables, depth: int) -> SameElements:
     return SameElements(values)
 
 
-def _read_dictionary(c: Cursor, tables: Tables, depth: int) -> DictAttr:
+def _read_dictionary(c: Cursor, tables: FileTables, depth: int) -> DictAttr:
     start = c.pos
     count = c.count("failed to read size for DictionaryAttr")
     c.mark(start, f"dictionary of {count}")
@@ -227,7 +227,7 @@ def _read_dictionary(c: Cursor, tables: Tables, depth: int) -> DictAttr:
     return DictAttr(tuple(items))
 
 
-def read_hints(c: Cursor, tables: Tables, depth: int = 0) -> OptimizationHints:
+def read_hints(c: Cursor, tables: FileTables, depth: int = 0) -> OptimizationHints:
     """Read optimization hints, a dictionary of dictionaries."""
     start = c.pos
     value = _read_dictionary(c, tables, depth)
@@ -240,7 +240,7 @@ def read_hints(c: Cursor, tables: Tables, depth: int = 0) -> OptimizationHints:
     return OptimizationHints(value)
 
 
-_READERS: dict[int, Callable[[Cursor, Tables, int], Attr]] = {
+_READERS: dict[int, Callable[[Cursor, FileTables, int], Attr]] = {
     AttrTag.INTEGER: _read_integer,
     AttrTag.FLOAT: _read_float,
     AttrTag.BOOL: lambda c, tables, depth: IntAttr(I1, int(read_bool(c)), as_bool=True),

@@ -9,7 +9,7 @@ from ..declare.fastclass import dataclass, replace
 from ..diag import TileError
 from .profile import find_profile
 from .reader import FileReader, settle
-from .tables import Ranges, Tables
+from .tables import EntryRanges, FileTables
 from .wire import PADDING, Mark
 
 WIDTH = 8
@@ -76,7 +76,7 @@ def dump(data: bytes, *, file: str = "", reader: str | None = None) -> Dump:
     return Dump(data, _complete(data, marks, file_reader), error)
 
 
-def _mark_tables(tables: Tables) -> None:
+def _mark_tables(tables: FileTables) -> None:
     """Annotate the entries that are unused."""
     assert tables.marks is not None
     marks = tables.marks
@@ -110,7 +110,7 @@ def _mark_tables(tables: Tables) -> None:
         marks.append(_entry(tables.strings, index, text if len(text) <= LONGEST else text[:LONGEST] + "..."))
 
 
-def _entry(ranges: Ranges, index: int, text: str) -> Mark:
+def _entry(ranges: EntryRanges, index: int, text: str) -> Mark:
     start, end = ranges.at(index)
     return Mark(min(start, ranges.end), min(end, ranges.end), text, 1)
 

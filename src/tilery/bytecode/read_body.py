@@ -15,7 +15,7 @@ from ..ir import Block, Op, Value
 from ..types import Type
 from .attrcodec import read_array, read_bool, read_hints, read_integer, read_string, read_tagged
 from .layout import OpLayout, WireKind, last_opcode, layout
-from .tables import Tables
+from .tables import FileTables
 from .typecodec import read_enum, refuse_extremes
 from .wire import Cursor, brief, brief_type, enclose, enclosing
 
@@ -37,7 +37,9 @@ class _OpenRegion:
     """The number of values that are visible outside."""
 
 
-def read_body(c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None = None) -> None:
+def read_body(
+    c: Cursor, tables: FileTables, block: Block, location_list: int, offsets: list[int] | None = None
+) -> None:
     """Fill `block`, whose arguments are set, with the operations up to the cursor's end.
 
     If `offsets` is given, the start of each operation is appended to it.
@@ -48,7 +50,9 @@ def read_body(c: Cursor, tables: Tables, block: Block, location_list: int, offse
 class BodyReader:
     """One function body being read."""
 
-    def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None) -> None:
+    def __init__(
+        self, c: Cursor, tables: FileTables, block: Block, location_list: int, offsets: list[int] | None
+    ) -> None:
         self.c, self.tables, self.block, self.location_list = c, tables, block, location_list
         self.offsets = offsets
         self.values: list[Value] = list(block.args)

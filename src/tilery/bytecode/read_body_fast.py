@@ -16,7 +16,7 @@ from ..version import Version
 from .decoders import Decoder, DecoderBinding, decoder
 from .layout import OpLayout
 from .read_body import BodyReader
-from .tables import Tables
+from .tables import FileTables
 from .wire import Cursor, decode_varint
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _decoders(b: DecoderBinding, version: Version) -> list[Decoder]:
 class FastTables:
     """The tables of a file for generated decoders, shared by all functions."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: FileTables) -> None:
         self.tables = tables
         self.types: list[Type | None] = [None] * len(tables.types)
         self.strings = _Filled(tables.string)
@@ -90,7 +90,7 @@ def read_fast(c: Cursor, shared: FastTables, block: Block, location_list: int, e
     c.pos = at
 
 
-def _locations(tables: Tables, index: int, exact_locs: bool) -> Callable[[], Any]:
+def _locations(tables: FileTables, index: int, exact_locs: bool) -> Callable[[], Any]:
     """Return a function that returns the location of each operation in turn; entry 0 of the list is the function's."""
     if index == 0:
         return repeat(None).__next__

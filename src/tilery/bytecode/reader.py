@@ -17,7 +17,7 @@ from .attrcodec import read_tagged
 from .container import FunctionFlag, container
 from .profile import Profile, find_profile
 from .read_body import read_body
-from .tables import Ranges, Tables, budget
+from .tables import EntryRanges, FileTables, budget
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclosing
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class FileReader:
         self.too_new: TileError | None = None
         self.data, self.profile, self.marks, self.fast, self.exact_locs = data, profile, marks, fast, exact_locs
         self.version, self.tag = SUPPORTED[0], 0
-        self.tables = Tables(data, self.version, profile, marks)
+        self.tables = FileTables(data, self.version, profile, marks)
         self.order: list[Section] = []
         self.sections: dict[Section, _Found] = {}
         self.used: dict[Section, int] = {}
@@ -154,7 +154,7 @@ class FileReader:
         with enclosing("failed to parse bytecode header"):
             self._header(c)
         self._find_sections(c)
-        tables = self.tables = Tables(self.data, self.version, self.profile, self.marks, self.tag)
+        tables = self.tables = FileTables(self.data, self.version, self.profile, self.marks, self.tag)
         self._parse(Section.STRING, tables.parse_strings, mandatory=True)
         producer = self._producer()
         self._parse(Section.TYPE, tables.parse_types)
@@ -448,7 +448,7 @@ class FileReader:
 
     # ------------------------------------------------------------ layout
 
-    def _entries(self, ranges: Ranges, known: dict[int, Any], first: int = 0) -> tuple[Any, ...]:
+    def _entries(self, ranges: EntryRanges, known: dict[int, Any], first: int = 0) -> tuple[Any, ...]:
         """Return the entries of a table: what was decoded, and the bytes of the others. `known` counts from `first`."""
         return tuple([known.get(i + first) or self.data[slice(*ranges.at(i))] for i in range(len(ranges))])
 

@@ -25,7 +25,7 @@ MAX_NESTING = 100
 """The deepest nesting of types, attributes and debug entries."""
 
 
-class Ranges:
+class EntryRanges:
     """The byte ranges of a table's entries."""
 
     __slots__ = ("end", "start", "starts")
@@ -58,13 +58,18 @@ class _TooDeep(Exception):
         self.index = index
 
 
-class Tables:
+class FileTables:
     """Strings, types, constants and debug information of one file."""
 
     def __init__(self, data: bytes, version: Version, profile: Profile, marks: list[Mark] | None, tag: int = 0) -> None:
         self.data, self.version, self.profile, self.marks = data, version, profile, marks
         self.version_text = f"{version}.{tag}" if tag else str(version)
-        self.strings, self.types, self.constants, self.debug = Ranges(), Ranges(), Ranges(), Ranges()
+        self.strings, self.types, self.constants, self.debug = (
+            EntryRanges(),
+            EntryRanges(),
+            EntryRanges(),
+            EntryRanges(),
+        )
         self.locations: list[int] = []
         self.location_starts: list[int] = []
         self.known_strings: dict[int, str] = {}
@@ -140,7 +145,7 @@ class Tables:
         finally:
             self._busy.pop()
 
-    def _entry(self, ranges: Ranges, kind: str, index: int, offset: int) -> Cursor:
+    def _entry(self, ranges: EntryRanges, kind: str, index: int, offset: int) -> Cursor:
         """Return a cursor over one entry. NVIDIA's reader has no messages for what is refused here."""
         if index >= len(ranges):
             raise silent(f"{kind} {index} does not exist, there are {len(ranges)}", offset)
@@ -165,7 +170,7 @@ class Tables:
         if c.remaining // 8 < count:
             raise TileError("insufficient data for constant indices", offset=c.pos)
         starts = self._read_offsets(c, 8, count, "constant")
-        ranges = Ranges(c.pos, c.end, starts)
+        ranges = EntryRanges(c.pos, c.end, starts)
         size = c.end - c.pos
         for index in range(count):
             first = starts[index]
@@ -248,7 +253,7 @@ class Tables:
         if c.remaining == 0:
             raise TileError("failed to read debug info offset pointer", offset=c.pos)
         starts = self._read_offsets(c, 4, count, "debug entry", "failed to skip debug info offsets")
-        self.debug = Ranges(c.pos, c.end, starts)
+        self.debug = EntryRanges(c.pos, c.end, starts)
 
     def _counted(self, c: Cursor, base: int, width: int, what: str, padding: str, skipped: str) -> list[int]:
         count = self._count_of(c, what, 0)
@@ -383,19 +388,19 @@ class Tables:
 
     # ------------------------------------------------------------ shared
 
-    def _offsets(self, c: Cursor, width: int, what: str) -> Ranges:
+    def _offsets(self, c: Cursor, width: int, what: str) -> EntryRanges:
         base = start = c.pos
         count = c.varint()
         c.mark(start, f"{count} {what}")
         if count == 0:
-            return Ranges()
+            return EntryRanges()
         if count > c.remaining // width:
             raise self._too_many(what, count, c, width)
         c.align(base, width)
         if c.remaining == 0:
             raise silent("the section ends before its offsets", c.pos)
         starts = self._read_offsets(c, width, count, what[:-1])
-        return Ranges(c.pos, c.end, starts)
+        return EntryRanges(c.pos, c.end, starts)
 
     def _read_offsets(self, c: Cursor, width: int, count: int, what: str, failure: str = "") -> list[int]:
         start = c.pos

@@ -15,7 +15,7 @@ from ..diag import TileError, did_you_mean
 from ..engines.common.numerics.convert import float_to_float, to_f64
 from ..engines.common.tiles import Array, carrier, packed, unpacked
 from ..types import F64, SCALARS, Ptr, Scalar
-from .files import Stop, reason, write_output
+from .files import CommandFailed, reason, write_output
 
 KINDS = ("zeros", "ones", "arange", "rand", "randn", "uninit", "output")
 
@@ -41,7 +41,7 @@ def make_arguments(specs: list[str], seed: int) -> list[ArgumentSpec]:
         if not given or ":" in name or name.startswith("@"):
             name, spec = str(number), text
         if any(a.name == name for a in arguments):
-            raise Stop(f"--arg: '{name}' is given twice")
+            raise CommandFailed(f"--arg: '{name}' is given twice")
         arguments.append(make_argument(name, spec, rng))
     return arguments
 
@@ -56,14 +56,14 @@ def make_argument(name: str, spec: str, rng: np.random.Generator) -> ArgumentSpe
             array = make_array(parts[0], element, shape, rng)
             return ArgumentSpec(name, array, element, parts[0] == "uninit", parts[0] == "output")
         except (MemoryError, OverflowError, ValueError):  # NumPy's limits
-            raise Stop(f"--arg: an array such as '{spec}' does not fit in memory") from None
+            raise CommandFailed(f"--arg: an array such as '{spec}' does not fit in memory") from None
     if len(parts) == 2 and parts[0] not in KINDS:
         element = element_type(parts[0])
         return ArgumentSpec(name, number_of(parts[1], element), element)
     if len(parts) == 1 and (number := plain_number(spec)) is not None:
         return ArgumentSpec(name, number)
     hint = did_you_mean(parts[0], KINDS) if len(parts) == 3 else ""
-    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE, got '{spec}'{hint}")
+    raise CommandFailed(f"--arg: expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE, got '{spec}'{hint}")
 
 
 def plain_number(text: str) -> int | float | None:
@@ -85,7 +85,7 @@ def element_type(name: str) -> Scalar:
         return Scalar(name)
     except TileError as error:
         hint = did_you_mean(name, [*SCALARS])
-        raise Stop(f"--arg: {error.message}{hint}") from None
+        raise CommandFailed(f"--arg: {error.message}{hint}") from None
 
 
 def shape_of(text: str) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def shape_of(text: str) -> tuple[int, ...]:
     except ValueError:
         shape = (-1,)
     if any(extent < 0 for extent in shape):
-        raise Stop(f"--arg: expected a shape such as 64x64, got '{text}'")
+        raise CommandFailed(f"--arg: expected a shape such as 64x64, got '{text}'")
     return shape
 
 
@@ -102,20 +102,20 @@ def number_of(text: str, element: Scalar) -> int | float:
     try:
         return int(text, 0) if element.is_int else float(text)
     except ValueError:
-        raise Stop(f"--arg: '{text}' is not a value of {element}") from None
+        raise CommandFailed(f"--arg: '{text}' is not a value of {element}") from None
 
 
 def read_array(file: str) -> Array:
     try:
         array = np.load(file, allow_pickle=False)
     except OSError as error:
-        raise Stop(f"cannot read '{file}': {reason(error)}") from None
+        raise CommandFailed(f"cannot read '{file}': {reason(error)}") from None
     except MemoryError:
-        raise Stop(f"cannot read '{file}': it does not fit in memory") from None
+        raise CommandFailed(f"cannot read '{file}': it does not fit in memory") from None
     except Exception:  # the header is Python source, and what NumPy raises for a broken one is not documented
         array = None
     if not isinstance(array, np.ndarray):  # an .npz file is several arrays
-        raise Stop(f"cannot read '{file}': it is not a .npy file of numbers")
+        raise CommandFailed(f"cannot read '{file}': it is not a .npy file of numbers")
     if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize in (1, 2, 4, 8):
         return array.view(f"u{array.dtype.itemsize}")  # NumPy saves bf16 and narrower types as untyped bytes
     return array
@@ -126,7 +126,7 @@ def make_array(kind: str, element: Scalar, shape: tuple[int, ...], rng: np.rando
     if element.bits != 4:
         return make_elements(kind, element, shape, rng)
     if not shape or shape[-1] % 2:
-        raise Stop(f"--arg: two elements of {element} share a byte, so the last extent must be even")
+        raise CommandFailed(f"--arg: two elements of {element} share a byte, so the last extent must be even")
     elements = make_elements(kind, element, shape, rng)
     return packed(elements.reshape(-1)).reshape(*shape[:-1], shape[-1] // 2)
 
@@ -179,9 +179,9 @@ def check_types(arguments: list[ArgumentSpec], params: Sequence[Any], convention
             if isinstance(a.value, int) and wanted.is_float:
                 a.value = float(a.value)
             elif isinstance(a.value, float) and wanted.is_int:
-                raise Stop(f"--arg: '{a.value}' is not a value of {wanted}, which '{a.name}' has")
+                raise CommandFailed(f"--arg: '{a.value}' is not a value of {wanted}, which '{a.name}' has")
         elif a.element is not wanted:
-            raise Stop(f"--arg: '{a.name}' has type {a.element}, the kernel takes {param}")
+            raise CommandFailed(f"--arg: '{a.name}' has type {a.element}, the kernel takes {param}")
 
 
 # ---------------------------------------------------------------- results
@@ -192,16 +192,16 @@ def find(arguments: list[ArgumentSpec], name: str, option: str) -> ArgumentSpec:
     if found is None:
         names = [a.name for a in arguments]
         hint = did_you_mean(name, names)
-        raise Stop(f"{option}: there is no argument '{name}', only {', '.join(names) or 'none'}{hint}")
+        raise CommandFailed(f"{option}: there is no argument '{name}', only {', '.join(names) or 'none'}{hint}")
     return found
 
 
 def split_save(text: str, arguments: list[ArgumentSpec]) -> tuple[ArgumentSpec, str]:
     name, given, file = text.partition("=")
     if not given or not file:
-        raise Stop(f"--save: expected NAME=FILE, got '{text}'")
+        raise CommandFailed(f"--save: expected NAME=FILE, got '{text}'")
     if not os.path.isdir(os.path.dirname(file) or "."):  # checked now, not after hours of execution
-        raise Stop(f"cannot write '{file}': there is no such directory")
+        raise CommandFailed(f"cannot write '{file}': there is no such directory")
     return find(arguments, name, "--save"), file
 
 

@@ -153,7 +153,7 @@ def find_writer(kernel: Any, grid: Any, args: list[Any], array: Array, differenc
     address = array.ctypes.data + byte
     seen: list[LastWriter] = []
 
-    class Watch(Check):
+    class WriterWatch(Check):
         """Notes who writes an address."""
 
         name = "watch"
@@ -166,7 +166,7 @@ def find_writer(kernel: Any, grid: Any, args: list[Any], array: Array, differenc
                 lane = int(np.argwhere(hit)[-1][0])
                 seen.append(LastWriter(access.op, tuple(int(n) for n in access.blocks[lane])))
 
-    watcher = Sanitizer("bounds", more=[Watch])
+    watcher = Sanitizer("bounds", more=[WriterWatch])
     kernel.launch(grid, args, sanitize=watcher, output=lambda text: None, **options)  # the kernel has printed already
     if seen:
         difference.writer = seen[-1]

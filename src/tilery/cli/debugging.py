@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from ..diag import TileError
-from .files import Stop, open_text, reason
+from .files import CommandFailed, open_text, reason
 from .programs import CPP, RECORDED
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ def debug_program(args: argparse.Namespace, front: Front) -> None:
 
     if args.file.endswith(".py"):
         if not os.path.exists(args.file):
-            raise Stop(f"cannot read '{args.file}': no such file or directory")
+            raise CommandFailed(f"cannot read '{args.file}': no such file or directory")
         debug_script(args.file, args.arguments, front, batch=args.batch, sanitize=args.sanitize or "")
         return
     if args.arguments:
-        raise Stop(f"'{args.arguments[0]}': only Python scripts have arguments; a kernel has --arg")
+        raise CommandFailed(f"'{args.arguments[0]}': only Python scripts have arguments; a kernel has --arg")
     if args.file.endswith(RECORDED):
         debug_recorded(args, front)
     else:
@@ -60,7 +60,7 @@ def debug_kernel(args: argparse.Namespace, front: Front) -> None:
             outputs=[argument.value for argument in arguments if argument.is_output],
         )
     except TileError as error:
-        raise Stop(error.message) from None
+        raise CommandFailed(error.message) from None
     front(session)
     finish(session)
 
@@ -80,7 +80,7 @@ def open_module(args: argparse.Namespace) -> Any:
             options: dict[str, Any] = {name: getattr(args, name, []) for name in ("include", "define")}
             program = build(Path(args.file), instances, **options)
         except OSError as error:
-            raise Stop(f"cannot read '{args.file}': {reason(error)}") from None
+            raise CommandFailed(f"cannot read '{args.file}': {reason(error)}") from None
         args.entry = program.symbol(args.entry)
         return program.module
     source = open_text(args.file, args)
@@ -95,7 +95,7 @@ def debug_recorded(args: argparse.Namespace, front: Front) -> None:
     from .. import compile, load
     from ..debug.programs import finish
     from ..debug.session import Session
-    from ..engines.common.cutile_abi import Extent
+    from ..engines.common.cutile_abi import ArrayExtent
     from ..observe.arrays import array_arguments
     from .recorded import arguments_of, open_recorded
 
@@ -104,7 +104,7 @@ def debug_recorded(args: argparse.Namespace, front: Front) -> None:
     kernel = compile(load(recorded.bytecode), recorded.entry)
     known = arguments_of(recorded, kernel.loaded.module.entry(recorded.entry), placed)
     arrays = array_arguments(kernel.params, [each.value for each in known], recorded.names, None)
-    memory = [Extent(", ".join(b.names), *place) for b, place in zip(recorded.buffers, placed.buffers)]
+    memory = [ArrayExtent(", ".join(b.names), *place) for b, place in zip(recorded.buffers, placed.buffers)]
     session = Session(
         kernel,
         recorded.grid,

@@ -24,13 +24,13 @@ PART = 1 << 16
 """The number of characters written at once."""
 
 
-class Stop(Exception):
+class CommandFailed(Exception):
     """The command cannot do what was asked; the exit status is 2."""
 
 
-def usage_error(error: TileError) -> Stop:
+def usage_error(error: TileError) -> CommandFailed:
     """Return an error that names no operation as one of the command line, with its notes."""
-    return Stop("\n".join([error.message, *(f"note: {note}" for note in error.notes)]))
+    return CommandFailed("\n".join([error.message, *(f"note: {note}" for note in error.notes)]))
 
 
 def reason(error: OSError) -> str:
@@ -44,13 +44,13 @@ def read_input(name: str) -> bytes:
     try:
         if name == "-":
             if sys.stdin is None:
-                raise Stop("cannot read '-': stdin is closed")
+                raise CommandFailed("cannot read '-': stdin is closed")
             return read_bounded(sys.stdin.buffer, shown_name(name))
         return read_file(name)
     except OSError as error:
-        raise Stop(f"cannot read '{name}': {reason(error)}") from None
+        raise CommandFailed(f"cannot read '{name}': {reason(error)}") from None
     except TileError as error:
-        raise Stop(error.message) from None
+        raise CommandFailed(error.message) from None
 
 
 def open_input(name: str, reader: str | None = None, *, fast: bool | None = None, module: int | None = None) -> Input:
@@ -155,7 +155,7 @@ def write_output(name: str, content: bytes | str, *, painted: bool = False) -> N
                 sys.stdout.write(part if painted else for_stream(part, sys.stdout))
             return
         if sys.stdout.isatty():
-            raise Stop("this is binary and stdout is a terminal; pass -o FILE")
+            raise CommandFailed("this is binary and stdout is a terminal; pass -o FILE")
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -164,7 +164,7 @@ def write_output(name: str, content: bytes | str, *, painted: bool = False) -> N
     try:
         replace_file(name, data)
     except OSError as error:
-        raise Stop(f"cannot write '{name}': {reason(error)}") from None
+        raise CommandFailed(f"cannot write '{name}': {reason(error)}") from None
 
 
 def write_text(module: Module, args: Namespace) -> None:

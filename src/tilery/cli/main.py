@@ -8,7 +8,7 @@ from importlib import import_module
 
 from ..checking import TYPE_CHECKING
 from ..diag import TileError
-from .files import Stop, reason
+from .files import CommandFailed, reason
 from .output import abandon_stdout, prepare_streams, report
 from .verbs import VERBS
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def make_parser(only: str | None = None) -> ArgumentParser:
     """Make the parser of all verbs, or of one only: making all of them takes longer than printing a small file."""
-    from .options import Parser, PrintVersion, Verbs
+    from .options import OptionParser, PrintVersion, Verbs
 
-    parser = Parser(
+    parser = OptionParser(
         prog="tilery",
         description="Read, write, check, optimise and run CUDA Tile IR.",
         epilog="`tilery help VERB` shows the options of a verb, with examples.",
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status: int = args.run(args)
             sys.stdout.flush()
             return status
-        except (TileError, Stop) as error:
+        except (TileError, CommandFailed) as error:
             sys.stdout.flush()
             report(error, args.json)
             return 1 if isinstance(error, TileError) else 2
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         abandon_stdout()
         return 141
-    except OSError as error:  # errors of files are Stop by now
+    except OSError as error:  # errors of files are CommandFailed by now
         abandon_stdout()
         sys.stderr.write(f"tilery: cannot write to stdout: {reason(error)}\n")
         return 2

@@ -39,7 +39,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=(width or 80) - 2)
 
 
-class Parser(argparse.ArgumentParser):
+class OptionParser(argparse.ArgumentParser):
     """A parser that suggests the nearest verb, option or choice."""
 
     def __init__(self, **options: Any) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..ops import Module
-    from .files import Stop
+    from .files import CommandFailed
 
 # Control characters are shown as pictures, one character each, so that carets stay in place.
 PICTURES = {c: 0x2400 + c for c in range(32) if c not in b"\t\n"} | {127: 0x2421}
@@ -94,7 +94,7 @@ def terminal_has_colors(stream: Any) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") -> None:
+def report(error: TileError | CommandFailed, in_json: bool = False, kind: str = "error") -> None:
     """Print an error or a warning to stderr."""
     if in_json:
         facts = error.as_dict() if isinstance(error, TileError) else {"message": str(error)}

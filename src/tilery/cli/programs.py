@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..checking import TYPE_CHECKING
 from ..diag import TileError
-from .files import Stop, open_text, reason
+from .files import CommandFailed, open_text, reason
 from .options import add_spelling
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
     if "::" in name:
         return python_module(name, args.sig or "", gpu)
     if args.sig:
-        raise Stop("--sig is for FILE.py::KERNEL of cuTile or Triton")
+        raise CommandFailed("--sig is for FILE.py::KERNEL of cuTile or Triton")
     if name.endswith(CPP):
         from ..cpp import build
 
@@ -60,12 +60,12 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
         try:
             program = build(Path(name), instances, include=args.include, gpu=gpu)
         except OSError as error:
-            raise Stop(f"cannot read '{name}': {reason(error)}") from None
+            raise CommandFailed(f"cannot read '{name}': {reason(error)}") from None
         if entry:
             args.entry = program.symbol(entry)
         return program.module
     if args.instance or args.include:
-        raise Stop(f"--instance and --include are for C++, a file that ends in {', '.join(CPP)}")
+        raise CommandFailed(f"--instance and --include are for C++, a file that ends in {', '.join(CPP)}")
     if name.endswith(RECORDED):
         from .. import load
         from ..engines.recorded import load as load_recorded
@@ -73,7 +73,7 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
         try:
             args.launch = load_recorded(name)
         except OSError as error:
-            raise Stop(f"cannot read '{name}': {reason(error)}") from None
+            raise CommandFailed(f"cannot read '{name}': {reason(error)}") from None
         return load(args.launch.bytecode)
     return read_legal(open_text(name, args))
 

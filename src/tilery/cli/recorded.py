@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engines.common.cutile_abi import Extent
+from ..engines.common.cutile_abi import ArrayExtent
 from ..engines.common.tiles import carrier
 from ..engines.recorded import Pointer, Recorded, load
 from ..types import Ptr, Tile
 from .arguments import ArgumentSpec
-from .files import Stop, reason
+from .files import CommandFailed, reason
 
 if TYPE_CHECKING:
     from ..engines.recorded import Placed
@@ -23,7 +23,7 @@ def open_recorded(file: str, memory: int) -> Recorded:
     try:
         return load(file, memory=memory)
     except OSError as error:
-        raise Stop(f"cannot read '{file}': {reason(error)}") from None
+        raise CommandFailed(f"cannot read '{file}': {reason(error)}") from None
 
 
 def arguments_of(launch: Recorded, entry: Entry, placed: Placed) -> list[ArgumentSpec]:
@@ -42,9 +42,9 @@ def arguments_of(launch: Recorded, entry: Entry, placed: Placed) -> list[Argumen
     return arguments
 
 
-def extents_of(launch: Recorded, placed: Placed) -> list[Extent]:
+def extents_of(launch: Recorded, placed: Placed) -> list[ArrayExtent]:
     """Return the memory of a launch, for the option `buffers`."""
-    return [Extent(", ".join(b.names), *place) for b, place in zip(launch.buffers, placed.buffers)]
+    return [ArrayExtent(", ".join(b.names), *place) for b, place in zip(launch.buffers, placed.buffers)]
 
 
 def _layout(launch: Recorded, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..diag import TileError
 from ..engines.registry import AUTO, DEFAULT
-from .files import Stop, write_output
+from .files import CommandFailed, write_output
 from .options import at_least
 from .output import report, write_error
 
@@ -61,21 +61,21 @@ def make_sanitizer(args: argparse.Namespace, arguments: list[ArgumentSpec] | Non
     if args.sanitize is None:
         for name in NEED_SANITIZE:
             if getattr(args, name, None):
-                raise Stop(f"--{name.replace('_', '-')} needs --sanitize")
+                raise CommandFailed(f"--{name.replace('_', '-')} needs --sanitize")
         return None
     if args.engine == AUTO:
         args.engine = DEFAULT
     if args.engine != DEFAULT:
-        raise Stop(f"--sanitize needs the engine '{DEFAULT}'")
+        raise CommandFailed(f"--sanitize needs the engine '{DEFAULT}'")
     schedule = parse_schedule(args)
     try:
         found = sanitizer_for(args.sanitize, arguments or (), schedule, getattr(args, "together", False))
         if found.flight is not None and args.schedules:
-            raise Stop("--together runs each launch once: use --schedule instead of --schedules")
+            raise CommandFailed("--together runs each launch once: use --schedule instead of --schedules")
         select(found, args)
         return found
     except TileError as error:
-        raise Stop(f"--sanitize: {error.message}") from None
+        raise CommandFailed(f"--sanitize: {error.message}") from None
 
 
 def sanitizer_for(
@@ -99,7 +99,7 @@ def select(found: Sanitizer, args: argparse.Namespace) -> None:
     )
     for path in filter(None, (args.suppress, args.baseline)):
         if not Path(path).is_file():
-            raise Stop(f"cannot read '{path}': no such file")
+            raise CommandFailed(f"cannot read '{path}': no such file")
     if args.suppress:
         found.suppressions.rules = read_rules(Path(args.suppress).read_text("utf-8", "replace"), args.suppress)
     if args.baseline:
@@ -113,7 +113,7 @@ def parse_schedule(args: argparse.Namespace) -> int | None:
     text = str(args.seed) if args.schedule == "random" and hasattr(args, "seed") else args.schedule
     if not (text.isascii() and text.isdigit()):
         wanted = "`random` or a number" if hasattr(args, "seed") else "a number"
-        raise Stop(f"--schedule: expected {wanted}, got '{args.schedule}'")
+        raise CommandFailed(f"--schedule: expected {wanted}, got '{args.schedule}'")
     return int(text)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..diag import TileError
 from ..engines.registry import AUTO, DEFAULT, ENGINES
-from .files import Stop
+from .files import CommandFailed
 from .options import at_least
 from .output import as_json, write_error
 from .sanitizing import add_sanitize, add_selection, make_sanitizer, report_facts, show_reports
@@ -94,7 +94,7 @@ def run_to_end(language: str, args: argparse.Namespace, options: dict[str, Any])
     from ..programs.scripts import run_script
 
     if not os.path.exists(args.script):
-        raise Stop(f"cannot read '{args.script}': no such file or directory")
+        raise CommandFailed(f"cannot read '{args.script}': no such file or directory")
     try:
         run_script(language, args.script, args.arguments, **options)
     except SystemExit as stop:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diag import TileError
 from ..engines.registry import AUTO, DEFAULT
-from .files import Stop, write_output
+from .files import CommandFailed, write_output
 
 if TYPE_CHECKING:
     from ..engines.reference.observe import Observe
@@ -38,7 +38,7 @@ def wants_trace(args: argparse.Namespace) -> bool:
     if args.engine == AUTO:
         args.engine = DEFAULT
     if args.engine != DEFAULT:
-        raise Stop(f"--trace, --watch and --picture need the engine '{DEFAULT}'")
+        raise CommandFailed(f"--trace, --watch and --picture need the engine '{DEFAULT}'")
     return True
 
 
@@ -82,7 +82,7 @@ class Tracing:
         try:
             element = find_element(text, arrays)
         except TileError as error:
-            raise Stop(f"--watch: {error.message}") from None
+            raise CommandFailed(f"--watch: {error.message}") from None
         if element is not None:
             return watch_element(*element, lambda write: say(write_line(write, text, source)))
         last = self._value(text, kernel, source)
@@ -97,12 +97,12 @@ class Tracing:
         what, given, file = text.rpartition("=")
         kind, _, name = what.partition(":")
         if not given or not file.endswith((".svg", ".png")) or (kind == "blocks" and file.endswith(".png")):
-            raise Stop(f"--picture: expected WHAT=FILE.svg or, for arrays and tiles, .png, got '{text}'")
+            raise CommandFailed(f"--picture: expected WHAT=FILE.svg or, for arrays and tiles, .png, got '{text}'")
         if kind == "access":
             chosen = [array for array in arrays if array.name == name]
             if not chosen:
                 names = ", ".join(array.name for array in arrays) or "none"
-                raise Stop(f"--picture: there is no array '{name}', only {names}")
+                raise CommandFailed(f"--picture: there is no array '{name}', only {names}")
             maps, observer = access_maps(chosen, self.blocks)
             self.pictures.append((file, lambda: maps[0]))
             return observer
@@ -111,7 +111,7 @@ class Tracing:
             self.pictures.append((file, lambda: timeline))
             return timeline.observer()
         if kind != "tile":
-            raise Stop(f"--picture: expected access:ARRAY, tile:%NAME or blocks, got '{what}'")
+            raise CommandFailed(f"--picture: expected access:ARRAY, tile:%NAME or blocks, got '{what}'")
         value, last = self._value(name, kernel, source), list[Any]()
         block = None if self.args.trace_block is None else (*_block(self.args.trace_block), 0, 0)[:3]
 
@@ -121,7 +121,7 @@ class Tracing:
 
         def make() -> HeatMap:
             if not last:
-                raise Stop(f"--picture: no tile block computed '{name}'")
+                raise CommandFailed(f"--picture: no tile block computed '{name}'")
             return HeatMap(name, last[0])
 
         self.pictures.append((file, make))
@@ -131,7 +131,7 @@ class Tracing:
         """Return the value of a name; of several, the last in the text."""
         values = [value for value in source.find(name, kernel.entry) if not hasattr(value.owner, "args")]
         if not values:
-            raise Stop(f"there is no value '{name}'; an element of an array is a[17,3]")
+            raise CommandFailed(f"there is no value '{name}'; an element of an array is a[17,3]")
         return values[-1]
 
     def finish(self, kernel: Any, grid: Sequence[int]) -> None:
@@ -160,4 +160,4 @@ def _block(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise Stop(f"--trace-block: expected X, X,Y or X,Y,Z, got '{text}'") from None
+        raise CommandFailed(f"--trace-block: expected X, X,Y or X,Y,Z, got '{text}'") from None

@@ -14,7 +14,7 @@ from ..engines.common.tiles import Array
 from ..engines.registry import compile_kernel
 from ..ir import Op, walk
 from ..ops import Module
-from ..sanitize import Access, Check, Kind, Sanitizer, Step
+from ..sanitize import Access, AccessKind, Check, Sanitizer, Step
 from .model import KernelCost, OpCost
 from .static import ceiling, tiles
 
@@ -33,12 +33,12 @@ class Tally:
     def count(self, access: Access, segments: Any) -> None:
         """Count the elements of an access that its mask selects."""
         amount = int(np.count_nonzero(access.mask)) * access.element.bits // 8
-        if access.kind is not Kind.WRITE:
+        if access.kind is not AccessKind.WRITE:
             self.read[access.op] += amount
-        if access.kind is not Kind.READ:
+        if access.kind is not AccessKind.READ:
             self.written[access.op] += amount
         addresses = access.addresses[access.mask]
-        flag = {Kind.READ: READ, Kind.WRITE: WRITTEN, Kind.UPDATE: READ | WRITTEN}[access.kind]
+        flag = {AccessKind.READ: READ, AccessKind.WRITE: WRITTEN, AccessKind.UPDATE: READ | WRITTEN}[access.kind]
         number = np.searchsorted([segment.address for segment in segments], addresses, "right") - 1
         for index in np.unique(number).tolist():
             start, end = segments[index].address, segments[index].end
@@ -51,7 +51,7 @@ class Tally:
         return sum(int(np.count_nonzero(known & flag)) for known in self.touched.values())
 
 
-class Counting(Check):
+class CostCounter(Check):
     """Counts into `tally`; it reports nothing."""
 
     name = "cost"
@@ -74,7 +74,7 @@ def measure(
     """
     found = find_entry(module, entry)
     tally = Tally()
-    bound = type("Counting", (Counting,), {"tally": tally})
+    bound = type("CostCounter", (CostCounter,), {"tally": tally})
     watcher = Sanitizer("bounds,alignment", raises=True, more=[bound])
     kernel = compile_kernel(module, found.sym_name)
     stats = kernel.launch(grid, args, sanitize=watcher, **options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..diag import TileError
-from .tokens import CLOSING, MAX_ARGUMENTS, NOT_PARAMETERS, Token, Tokens, after_initialisers, closing, tokens
+from .tokens import CLOSING, MAX_ARGUMENTS, NOT_PARAMETERS, CppToken, CppTokens, after_initialisers, closing, tokens
 
 HOST, TILE, KERNEL, SIMT = "TILERY_HOST", "TILERY_TILE", "TILERY_KERNEL", "TILERY_SIMT"
 MARKERS = {
@@ -66,7 +66,7 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 # ---------------------------------------------------------------- functions
 
 
-def edit_function(text: str, found: Tokens, marker: int, edits: list[Edit]) -> int:
+def edit_function(text: str, found: CppTokens, marker: int, edits: list[Edit]) -> int:
     """Edit the function that an annotation belongs to; return the index of the token after what was replaced."""
     parameters, body = find_function(found, marker)
     if parameters is None or body is None:
@@ -91,7 +91,7 @@ def edit_function(text: str, found: Tokens, marker: int, edits: list[Edit]) -> i
     return end + 1
 
 
-def find_function(found: Tokens, marker: int) -> tuple[int | None, int | None]:
+def find_function(found: CppTokens, marker: int) -> tuple[int | None, int | None]:
     """Return where the parameters of a function open, and its body or its list of initialisers; None if it has none."""
     parameters: int | None = None
     at = marker + 1
@@ -113,7 +113,7 @@ def find_function(found: Tokens, marker: int) -> tuple[int | None, int | None]:
     return parameters, None
 
 
-def is_for_host(found: Tokens, marker: int, parameters: int) -> bool:
+def is_for_host(found: CppTokens, marker: int, parameters: int) -> bool:
     """Whether a function is annotated for the host too."""
     at = marker
     while at > max(0, marker - MAX_HEAD) and found[at - 1].kind == "word" and found[at - 1].text != "template":
@@ -121,7 +121,7 @@ def is_for_host(found: Tokens, marker: int, parameters: int) -> bool:
     return any(token.text == HOST for token in found[at:parameters])
 
 
-def name_parameters(found: Tokens, opened: int, edits: list[Edit]) -> list[str]:
+def name_parameters(found: CppTokens, opened: int, edits: list[Edit]) -> list[str]:
     """Return the names of parameters, with `...` after those of packs; those without a name get one."""
     names: list[str] = []
     for part in split_commas(found, opened):
@@ -147,10 +147,10 @@ _NOT_NAMES = frozenset(
 )
 
 
-def split_commas(found: Tokens, opened: int) -> list[list[Token]]:
+def split_commas(found: CppTokens, opened: int) -> list[list[CppToken]]:
     """Return the tokens between the commas inside a parenthesis; angle brackets hide commas, too."""
     end = closing(found, opened)
-    parts: list[list[Token]] = []
+    parts: list[list[CppToken]] = []
     start, depth, at = opened + 1, 0, opened + 1
     while at < end:
         text = found[at].text
@@ -179,7 +179,7 @@ def stub(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------- launches
 
 
-def edit_launch(text: str, found: Tokens, at: int) -> list[Edit]:
+def edit_launch(text: str, found: CppTokens, at: int) -> list[Edit]:
     """Turn `KERNEL<<<CONFIGURATION>>>(ARGUMENTS)` into a call of the runtime with a lambda that calls the kernel."""
     start = kernel_start(found, at)
     end = configuration_end(found, at)
@@ -194,7 +194,7 @@ def edit_launch(text: str, found: Tokens, at: int) -> list[Edit]:
     ]
 
 
-def configuration_end(found: Tokens, at: int) -> int | None:
+def configuration_end(found: CppTokens, at: int) -> int | None:
     """Return the index of the `>>>` that closes the `<<<` at an index."""
     index = at + 1
     while index < min(len(found), at + MAX_HEAD):
@@ -205,7 +205,7 @@ def configuration_end(found: Tokens, at: int) -> int | None:
     return None
 
 
-def kernel_start(found: Tokens, at: int) -> int:
+def kernel_start(found: CppTokens, at: int) -> int:
     """Return the index at which the expression before `<<<` begins: names, members and elements."""
     index = at - 1
     while index > 0:
@@ -228,12 +228,12 @@ def kernel_start(found: Tokens, at: int) -> int:
 _STATEMENTS = frozenset(["else", "do", "return"])
 
 
-def opening(found: Tokens, at: int) -> int:
+def opening(found: CppTokens, at: int) -> int:
     """Return the index of the bracket that the one at an index closes; 0 if there is none."""
     return found.partner.get(at, 0)
 
 
-def opening_angle(found: Tokens, at: int) -> int:
+def opening_angle(found: CppTokens, at: int) -> int:
     """Return the index of the `<` that the `>` at an index closes."""
     depth, index = 0, at
     while index > max(0, at - MAX_ARGUMENTS):

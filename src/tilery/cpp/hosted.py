@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diag import ErrorKind, TileError
-from ..engines.common.cutile_abi import Extent, slot_size, value_of
+from ..engines.common.cutile_abi import ArrayExtent, slot_size, value_of
 from ..engines.common.kernel import Kernel
 from ..engines.common.limits import Limits
 from ..engines.registry import compile_kernel
@@ -76,13 +76,13 @@ class Host:
             self.kernels[symbol] = compile_kernel(self.module, symbol, engine=self.facts["engine"], **options)
         return self.kernels[symbol]
 
-    def memory(self) -> list[Extent]:
+    def memory(self) -> list[ArrayExtent]:
         """The memory that the program has allocated."""
         count = self.library.tilery_memory(None, ctypes.c_size_t(0))
         words = (ctypes.c_uint64 * (3 * count))()
         self.library.tilery_memory(words, ctypes.c_size_t(count))
         triples = zip(words[::3], words[1::3], words[2::3])
-        return [Extent(f"allocation {number}", address, size) for address, size, number in triples]
+        return [ArrayExtent(f"allocation {number}", address, size) for address, size, number in triples]
 
 
 def say(text: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .tokens import Token, Tokens, declarations, tokens
+from .tokens import CppToken, CppTokens, declarations, tokens
 
 SIMT = "__global__"
 TILE = frozenset(["__tile_global__", "__tile__"])
@@ -115,7 +115,7 @@ def find_header(name: str, folders: Sequence[str]) -> str | None:
     return None
 
 
-def tile_macros(found: Iterable[Token]) -> set[str]:
+def tile_macros(found: Iterable[CppToken]) -> set[str]:
     """Return the names of macros that expand to tile annotations.
 
     >>> sorted(tile_macros(tokens("#define A __tile__\\n#define B A inline\\n#define C 1")))
@@ -132,7 +132,7 @@ def tile_macros(found: Iterable[Token]) -> set[str]:
     return names - TILE
 
 
-def sort_source(file: str, text: str, found: Tokens, macros: set[str]) -> SourceFile:
+def sort_source(file: str, text: str, found: CppTokens, macros: set[str]) -> SourceFile:
     """Find the host code of a file. `macros` are names that stand for tile annotations."""
     source = SourceFile(file, text)
     for declaration in declarations(found):

@@ -27,7 +27,7 @@ NOT_PARAMETERS = frozenset(
 """Words whose parentheses do not hold the parameters of a function."""
 
 
-class Token(NamedTuple):
+class CppToken(NamedTuple):
     """A word, string, number, directive or mark, and where it is."""
 
     kind: str
@@ -36,10 +36,10 @@ class Token(NamedTuple):
     end: int
 
 
-class Tokens(list[Token]):
+class CppTokens(list[CppToken]):
     """The tokens of a text; `partner` has the indices of closing brackets by those of opening ones, and back."""
 
-    def __init__(self, found: Iterable[Token]) -> None:
+    def __init__(self, found: Iterable[CppToken]) -> None:
         super().__init__(found)
         self.partner: dict[int, int] = {}
         opened: list[int] = []
@@ -54,25 +54,25 @@ class Tokens(list[Token]):
                     self.partner[start], self.partner[index] = index, start
 
 
-def tokens(text: str) -> Tokens:
+def tokens(text: str) -> CppTokens:
     """Split C++ into tokens, without spaces and comments.
 
     >>> [token.text for token in tokens("k<<<1, 2>>>(x); // launch")]
     ['k', '<<<', '1', ',', '2', '>>>', '(', 'x', ')', ';']
     """
-    return Tokens(
-        Token(match.lastgroup or "", match[0], match.start(), match.end())
+    return CppTokens(
+        CppToken(match.lastgroup or "", match[0], match.start(), match.end())
         for match in _TOKEN.finditer(text)
         if match.lastgroup != "space"
     )
 
 
-def closing(found: Tokens, at: int) -> int:
+def closing(found: CppTokens, at: int) -> int:
     """Return the index of the token that closes the bracket at an index; the last index if there is none."""
     return found.partner.get(at, len(found) - 1)
 
 
-def closing_angle(found: Tokens, at: int) -> int:
+def closing_angle(found: CppTokens, at: int) -> int:
     """Return the index of the `>` that closes the `<` at an index; brackets hide what is inside them.
 
     Without one, return the index itself.
@@ -107,7 +107,7 @@ class Declaration:
     """The first token of the body or of the list of initialisers before it; `end` if there is no body."""
 
 
-def declarations(found: Tokens) -> Iterator[Declaration]:
+def declarations(found: CppTokens) -> Iterator[Declaration]:
     """Find the declarations of a file, inside namespaces too."""
     at = 0
     while at < len(found):
@@ -122,7 +122,7 @@ def declarations(found: Tokens) -> Iterator[Declaration]:
             at = declaration.end
 
 
-def namespace_body(found: Tokens, at: int) -> int | None:
+def namespace_body(found: CppTokens, at: int) -> int | None:
     """Return the index after the brace that opens a namespace or a block of linkage; None if neither begins here."""
     if found[at].text == "inline" and at + 1 < len(found):
         at += 1
@@ -138,7 +138,7 @@ def namespace_body(found: Tokens, at: int) -> int | None:
     return None
 
 
-def read_declaration(found: Tokens, start: int) -> Declaration:
+def read_declaration(found: CppTokens, start: int) -> Declaration:
     """Read the declaration that begins at an index."""
     made = Declaration(start, len(found))
     assigned = False
@@ -166,14 +166,14 @@ def read_declaration(found: Tokens, start: int) -> Declaration:
     return finished(made, len(found), None, assigned, found)
 
 
-def finished(made: Declaration, end: int, body: int | None, assigned: bool, found: Tokens) -> Declaration:
+def finished(made: Declaration, end: int, body: int | None, assigned: bool, found: CppTokens) -> Declaration:
     made.end, made.head_end = end, end if body is None else body
     if assigned or is_type(found, made.start, made.head_end):
         made.parameters = None
     return made
 
 
-def is_type(found: Tokens, start: int, end: int) -> bool:
+def is_type(found: CppTokens, start: int, end: int) -> bool:
     """Whether the head of a declaration is that of a class or an enumeration, not of a function that mentions one.
 
     >>> is_type(tokens("template <class T> struct a"), 0, 7), is_type(tokens("struct a swap(int x)"), 0, 7)
@@ -196,7 +196,7 @@ def is_type(found: Tokens, start: int, end: int) -> bool:
     return False
 
 
-def after_initialisers(found: Tokens, colon: int) -> int:
+def after_initialisers(found: CppTokens, colon: int) -> int:
     """Return the index of the brace that opens the body of a constructor, after its list of initialisers."""
     at = colon + 1
     while at < len(found):

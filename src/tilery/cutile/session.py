@@ -21,7 +21,16 @@ from ..engines.common.cutile_abi import Parameter, extents, guess_parameters, pr
 from ..ir import Refused
 from ..programs import device
 from ..programs.arrays import host_arguments
-from ..programs.launches import NO_ENGINE, Call, Engine, Session, active, engine_named, explain, open_session
+from ..programs.launches import (
+    NO_ENGINE,
+    DecodedLaunch,
+    Engine,
+    LaunchSession,
+    active,
+    engine_named,
+    explain,
+    open_session,
+)
 from ..programs.standins import without_gpu
 from ..source.input import Input
 from ..text.print.printer import show
@@ -38,7 +47,7 @@ MODULES: dict[bytes, Module] = {}
 SIGNATURES: dict[tuple[bytes, str], list[Parameter]] = {}
 
 
-def read(launch: driver.DriverLaunch) -> Call:
+def read(launch: driver.DriverLaunch) -> DecodedLaunch:
     """Decode the arguments of a launch."""
     module = MODULES.get(launch.bytecode)
     if module is None:
@@ -47,7 +56,7 @@ def read(launch: driver.DriverLaunch) -> Call:
     values = [value_of(kind, launch.word(at, slot_size(kind))) for at, kind in enumerate(kinds)]
     parameters = SIGNATURES.get((launch.bytecode, launch.entry)) or guess_parameters(kinds)
     memory = protect(extents(parameters, values, ctypes.string_at), getattr(device.THREAD, "read_only", ()))
-    call = Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
+    call = DecodedLaunch(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
     call.is_dependent = launch.is_dependent
     return call
 
@@ -62,7 +71,7 @@ def on(
     capability: tuple[int, int] = (10, 0),
     sanitize: str | Sanitizer | None = None,
     tune: bool | dict[str, Any] = False,
-) -> Iterator[Session]:
+) -> Iterator[LaunchSession]:
     """Run cuTile programs on an engine: `ct.launch` executes on the CPU, synchronously, and raises any error.
 
     Arguments are NumPy arrays, torch CPU tensors or anything with DLPack; tensors that a program creates on `cuda` are
@@ -100,7 +109,7 @@ CHECKED: set[str] = set()
 """The releases that have passed the check in this process."""
 
 
-def check_release(release: str, session: Session) -> None:
+def check_release(release: str, session: LaunchSession) -> None:
     """Run a kernel whose result is known; raise TileError if this release of cuTile does something else with it."""
     if release in CHECKED or session.name == NO_ENGINE:
         return
@@ -146,7 +155,7 @@ def prepare_driver() -> None:
 # ---------------------------------------------------------------- cuTile's compiler
 
 
-def replacements(session: Session, release: str) -> Iterator[tuple[Any, str, Any]]:
+def replacements(session: LaunchSession, release: str) -> Iterator[tuple[Any, str, Any]]:
     """Yield what to patch in cuTile: `tileiras` and its disassembler, the launch, the tuner's clock and the cache."""
     import cuda.tile as ct
 
@@ -177,7 +186,7 @@ def tuner_modules() -> list[str]:
     return [each.name for each in iter_modules(found.submodule_search_locations)] if found else []
 
 
-def tuner_replacements(session: Session, launch: Callable[..., Any]) -> Iterator[tuple[Any, str, Any]]:
+def tuner_replacements(session: LaunchSession, launch: Callable[..., Any]) -> Iterator[tuple[Any, str, Any]]:
     """Yield what to patch in cuTile's tuner."""
     tuner = import_module("cuda.tile.tune._tune_utils")
     timed = make_timed(session, launch, tuner.TileLaunchTimeoutError)
@@ -211,7 +220,7 @@ def disassemble(bytecode: bytes | bytearray) -> str:
     return show(read_legal(Input(bytes(bytecode))))
 
 
-def make_timed(session: Session, launch: Callable[..., Any], timeout: type[Exception]) -> Callable[..., Any]:
+def make_timed(session: LaunchSession, launch: Callable[..., Any], timeout: type[Exception]) -> Callable[..., Any]:
     """Replace the tuner's clock: launch a kernel once, and stop it when it takes too long.
 
     cuTile launches it many times in a graph, or, if it may hang, in another process that shares the memory.

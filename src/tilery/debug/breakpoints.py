@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from ..engines.reference.program import Branch, Compute, Finish, Instruction, Jump, Observed, RegionCode, Test
+from ..engines.reference.program import Branch, Compute, CopyAndJump, Finish, Instruction, Observed, RegionCode, Test
 from ..observe.names import Source
 
 
@@ -61,7 +61,7 @@ def is_visible(instruction: Instruction) -> bool:
     if isinstance(instruction, Observed):
         return is_visible(instruction.inner)
     return isinstance(instruction, (Compute, Branch, Test, Finish)) or (
-        isinstance(instruction, Jump) and not instruction.op.blocks
+        isinstance(instruction, CopyAndJump) and not instruction.op.blocks
     )
 
 

@@ -12,7 +12,7 @@ from .marks import marked_breakpoints
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..programs.launches import Call
+    from ..programs.launches import DecodedLaunch
 
 Front = Callable[[Session], None]
 """Debugs a launch: gives commands until it has had enough."""
@@ -42,7 +42,7 @@ def debug_script(file: str, arguments: Sequence[str], front: Front, **options: A
 
     given = {name: options.pop(name) for name in ("batch", "sanitize") if name in options}
 
-    def execute(call: Call) -> None:
+    def execute(call: DecodedLaunch) -> None:
         kernel = compile_kernel(call.module, call.entry, engine="reference")
         arrays = extent_arguments(kernel.params, call.values, call.memory)
         limits = Limits(seconds=call.seconds)

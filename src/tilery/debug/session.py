@@ -7,7 +7,7 @@ from typing import Any
 
 from ..engines.common.errors import ExecutionError
 from ..engines.reference.launch import ReferenceKernel
-from ..engines.reference.program import Jump, Test
+from ..engines.reference.program import CopyAndJump, Test
 from ..ir import Op, walk
 from ..ops import For, Loop
 from ..source.positions import attach_place
@@ -256,7 +256,7 @@ class Session(Stopping):
         instruction = self.machine.instruction
         if isinstance(loop, For):
             return isinstance(instruction, Test) and instruction.op is loop
-        return instruction.op is loop.blocks[0].ops[0] and not isinstance(instruction, Jump)
+        return instruction.op is loop.blocks[0].ops[0] and not isinstance(instruction, CopyAndJump)
 
     def _inside(self, region: Op) -> bool:
         o = self.op

@@ -22,7 +22,7 @@ from ..observe.names import Source
 from ..source.lines import Place
 from .machine import SteppingMachine
 from .marks import marker_file
-from .variables import Scope, Slots, Variable
+from .variables import Environment, Slots, Variable
 
 LANES = 64
 """Tile blocks that run together, if not told otherwise."""
@@ -172,15 +172,15 @@ class SteppedLaunch:
                 return found[key]
         raise TileError(f"there is no value '{name}' here", notes=(f"there are {', '.join(found) or 'none'}",))
 
-    def scope(self, lane: int | None = None) -> Scope:
+    def scope(self, lane: int | None = None) -> Environment:
         """Return what names mean in expressions."""
         batch = self.machine.current
         if batch is None:
-            return Scope([], self.arrays, self.machine.memory, self.block, self.machine.grid)
+            return Environment([], self.arrays, self.machine.memory, self.block, self.machine.grid)
         lane = self.lane if lane is None else lane
         block = self.block_of(int(batch.ranks[lane]))
         values = self.slots.variables(batch, lane)
-        return Scope(values, self.arrays, self.machine.memory, block, self.machine.grid)
+        return Environment(values, self.arrays, self.machine.memory, block, self.machine.grid)
 
     def evaluate(self, text: str) -> Any:
         """Evaluate an expression over tiles and arrays, see `tilery.observe.expressions`."""

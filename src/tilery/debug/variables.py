@@ -84,7 +84,7 @@ def named(variables: Sequence[Variable]) -> list[Variable]:
     return found or list(variables)
 
 
-class Scope(Mapping[str, Any]):
+class Environment(Mapping[str, Any]):
     """What names mean in an expression: values, arrays of the launch, `block` and `grid`."""
 
     def __init__(

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..analysis.effects import memory_ordering
-from ..engines.reference.access import KINDS, Access, Kind, make_access
+from ..engines.reference.access import KINDS, Access, AccessKind, make_access
 from ..engines.reference.batch import Batch
 from ..engines.reference.observe import Execute, Observer
 from ..engines.reference.program import Compute
 from ..ir import Op
 from ..sanitize.checking import Checking
 from ..sanitize.hints import Nan
-from ..sanitize.reports import Place, Report, Reports
+from ..sanitize.reports import Occurrence, Report, Reports
 from .breakpoints import Watchpoint
 
 
@@ -40,7 +40,7 @@ class NoticedReports(Reports):
         self.last: Report | None = None
 
     def add(
-        self, check: str, rule: str, places: list[Place], *, hint: bool = False, key: object = None
+        self, check: str, rule: str, places: list[Occurrence], *, hint: bool = False, key: object = None
     ) -> Report | None:
         self.last = super().add(check, rule, places, hint=hint, key=key)
         return self.last
@@ -56,7 +56,7 @@ class Writes(Observer):
 
     def compute(self, instruction: Compute, execute: Execute) -> Execute:
         o = instruction.op
-        if memory_ordering(o) is None or KINDS[type(o)] is Kind.READ:
+        if memory_ordering(o) is None or KINDS[type(o)] is AccessKind.READ:
             return execute
         names = tuple(f.attr for f in o.opdef.operands)
 

@@ -11,7 +11,7 @@ from ..ir import UnknownOp
 from ..version import SUPPORTED, TESTING, V13_1, Version
 from .fastclass import dataclass_transform
 from .fields import REQUIRED, Field, attr, operand, region
-from .relations import Rule, Table, Trait
+from .relations import Relation, Table, Trait
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -51,7 +51,7 @@ class OpDef:
         format: str,
         example: str,
         traits: Iterable[Trait],
-        rules: Iterable[Rule],
+        rules: Iterable[Relation],
         segmented: bool,
         formerly: str,
         renamed: Version,
@@ -144,7 +144,7 @@ def op(
     example: str,
     since: Version = V13_1,
     traits: Iterable[Trait] = (),
-    rules: Iterable[Rule] = (),
+    rules: Iterable[Relation] = (),
     segmented: bool = False,
     formerly: str = "",
     renamed: Version = V13_1,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Relation:
     """A relation between values: they agree in `what` (type, shape, rank or element type), or `test` holds."""
 
     what: str
@@ -29,35 +29,35 @@ class Rule:
         return self.problem.removeprefix("failed to verify that ")
 
 
-def _agree(what: str, names: tuple[str, ...]) -> Rule:
+def _agree(what: str, names: tuple[str, ...]) -> Relation:
     the = "the " if what == "element type" else ""
-    return Rule(what, names, f"failed to verify that all of {{{', '.join(names)}}} have {the}same {what}")
+    return Relation(what, names, f"failed to verify that all of {{{', '.join(names)}}} have {the}same {what}")
 
 
-def same_type(*names: str) -> Rule:
+def same_type(*names: str) -> Relation:
     return _agree("type", names)
 
 
-def same_shape(*names: str) -> Rule:
+def same_shape(*names: str) -> Relation:
     return _agree("shape", names)
 
 
-def same_rank(*names: str) -> Rule:
+def same_rank(*names: str) -> Relation:
     return _agree("rank", names)
 
 
-def same_element(*names: str) -> Rule:
+def same_element(*names: str) -> Relation:
     return _agree("element type", names)
 
 
-def uniform(what: str, *names: str, of: str = "operands and results") -> Rule:
+def uniform(what: str, *names: str, of: str = "operands and results") -> Relation:
     """Require agreement in the words of MLIR's own traits, which are checked last."""
-    return Rule(what, names, f"requires the same {what} for all {of}")
+    return Relation(what, names, f"requires the same {what} for all {of}")
 
 
-def holds(text: str, test: Callable[[Any], bool], *names: str) -> Rule:
+def holds(text: str, test: Callable[[Any], bool], *names: str) -> Relation:
     """Require any other relation; `text` is NVIDIA's description of it."""
-    return Rule("relation", names, f"failed to verify that {text}", test)
+    return Relation("relation", names, f"failed to verify that {text}", test)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Objection:
     """A violation that an operation's own check found. Unless `bare`, `'cuda_tile.x' op` precedes the message."""
 
     message: str | tuple[str | Attr, ...]

@@ -18,7 +18,7 @@ from ..ops import (
     Reduce,
 )
 from ..text.print.attributes import int_text, splat_bits, too_long
-from ..text.print.names import Names
+from ..text.print.names import ValueNames
 from ..types import I1
 
 HINTS: dict[type[Op], str] = {
@@ -61,9 +61,9 @@ def dense_log(value: Dense, limit: int | None = None) -> str:
     return ", ".join(shown if limit is None or len(elements) <= limit else [*shown, "..."])
 
 
-def name_values(root: Block, *, limit: int) -> Names:
+def name_values(root: Block, *, limit: int) -> ValueNames:
     """Name everything inside a block. An inner region continues the numbers and names of the outer one."""
-    names = Names(limit)
+    names = ValueNames(limit)
     namer = _Namer(names)
     todo = [(root, 0, 0, 0, 0)]
     while todo:
@@ -82,7 +82,7 @@ def name_values(root: Block, *, limit: int) -> Names:
 class _Namer:
     """Assigns names that are not in use."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: ValueNames) -> None:
         self.names = names
         self.used: set[str] = set()
         self.log: list[str] = []

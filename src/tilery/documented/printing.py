@@ -12,8 +12,8 @@ from ..ops import For, If, Loop, Reduce, Scan
 from ..text import DIALECT
 from ..text.format import read_format
 from ..text.print.lines import Line, make_line
-from ..text.print.names import Names
-from ..text.print.parts import Context, Part, RegionText
+from ..text.print.names import ValueNames
+from ..text.print.parts import Part, PrintContext, RegionText
 from ..text.print.printer import LIMIT, show_styled
 from ..text.print.styles import STYLES, Style
 from ..text.spelling import SCOPES
@@ -43,7 +43,7 @@ def show(root: Op, style: str, locs: bool, names: str, limit: int = LIMIT) -> st
     return show_styled(root, styles[style], locs, limit, names=_names if names == "documented" else None)
 
 
-def _names(block: Block, limit: int) -> Names:
+def _names(block: Block, limit: int) -> ValueNames:
     return name_values(block, limit=limit)
 
 
@@ -58,7 +58,7 @@ def documented_line(cls: type[Op], name: str) -> Line:
     plain = make_line(cls, name, read_format(cls.opdef, FORMATS[cls]) if cls in FORMATS else ())
     labels = LABELS.get(cls, ())
 
-    def line(o: Op, texts: dict[Value, str], context: Context) -> str | list[Part]:
+    def line(o: Op, texts: dict[Value, str], context: PrintContext) -> str | list[Part]:
         made = plain(o, texts, context)
         if isinstance(made, str):
             return _full(made)

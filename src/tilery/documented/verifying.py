@@ -9,7 +9,7 @@ from ..declare.fastclass import dataclass, replace
 from ..ir import Op, walk
 from ..ops import Assume, Constant, Module
 from ..types import SCALARS, Function, PartitionView, Ptr, Scalar, String, TensorView, Tile, Type
-from ..verifier.rules import Finding
+from ..verifier.rules import Violation
 from ..verifier.verify import MAX_ERRORS, Hints
 from ..verifier.verify import verify as verify_real
 from ..version import V13_1
@@ -68,7 +68,7 @@ def verify(
     dominance: bool = True,
     fast: bool | None = True,
     reader: str | None = None,
-) -> list[Finding]:
+) -> list[Violation]:
     """List the violations of the tools' rules and of those that only the documents have.
 
     Hints must be known and in their range: unlike the tools, which ignore others from 13.3 on, the documents refuse
@@ -92,7 +92,7 @@ def verify(
     return found
 
 
-def _with_width(finding: Finding) -> Finding:
+def _with_width(finding: Violation) -> Violation:
     """Add the width and the value to a violation by a bound that is out of range, as the documents say."""
     o = finding.op
     if not isinstance(o, Assume) or not isinstance(o.predicate, Bounded) or not isinstance(o.value.type, Tile):
@@ -106,20 +106,20 @@ def _with_width(finding: Finding) -> Finding:
     return replace(finding, notes=(*finding.notes, *notes)) if notes else finding
 
 
-def _problems(o: Op, seen: dict[Type, str | None]) -> Iterator[Finding]:
+def _problems(o: Op, seen: dict[Type, str | None]) -> Iterator[Violation]:
     types = [v.type for v in (*o.results, *(a for block in o.blocks for a in block.args))]
     for t in dict.fromkeys(types):
         if t not in seen:
             seen[t] = _type_problem(t)
         message = seen[t]
         if message is not None:
-            yield Finding(o, message, notes=(f"in {t}",))
+            yield Violation(o, message, notes=(f"in {t}",))
             break
     mentioned = [*types, *(a.type for a in (o.extra or {}).values() if isinstance(a, TypeAttr))]
     if any(isinstance(t, String) for t in mentioned):
-        yield Finding(o, NOT_PORTABLE, warning=True)
+        yield Violation(o, NOT_PORTABLE, warning=True)
     if isinstance(o, Assume) and (problem := _assumption_problem(o)) is not None:
-        yield Finding(o, f"'cuda_tile.assume' op {problem}", field="predicate")
+        yield Violation(o, f"'cuda_tile.assume' op {problem}", field="predicate")
 
 
 def _type_problem(t: Type) -> str | None:

@@ -18,7 +18,7 @@ from ..diag import ErrorKind, TileError, enough_memory
 from ..ops import Module
 from ..types import Ptr, Tile
 from .common.addresses import HoldsAddresses
-from .common.cutile_abi import Extent
+from .common.cutile_abi import ArrayExtent
 
 FORMAT = 1
 ALIGNMENT = 256
@@ -107,7 +107,7 @@ def capture(
     entry: str,
     grid: tuple[int, int, int],
     values: Sequence[int | float | bool],
-    memory: Sequence[Extent],
+    memory: Sequence[ArrayExtent],
     names: Sequence[str] = (),
 ) -> Recorded:
     """Record a launch and the contents of `memory`; `values` has one value per parameter, addresses for pointers."""
@@ -133,7 +133,7 @@ def capture(
     return Recorded(bytecode, entry, grid, arguments, buffers, list(names))
 
 
-def copy_memory(memory: Sequence[Extent]) -> tuple[list[RecordedBuffer], list[int]]:
+def copy_memory(memory: Sequence[ArrayExtent]) -> tuple[list[RecordedBuffer], list[int]]:
     """Copy memory to buffers, in order of address; overlapping arrays share one. Return buffers and addresses."""
     joined: list[tuple[int, int, list[str]]] = []
     for each in sorted(memory, key=lambda each: each.address):

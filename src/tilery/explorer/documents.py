@@ -12,12 +12,12 @@ from ..declare.fastclass import dataclass
 from ..declare.gcpause import paused
 from ..diag import TileError
 from ..ir import Op, walk
-from ..lsp.document import Document, part_nodes
+from ..lsp.document import TextDocument, part_nodes
 from ..ops import Module
 from ..source.input import Input
 from ..text.lossless.scopes import names_of
 from ..text.lossless.tree import walk as walk_nodes
-from ..text.print.names import Names
+from ..text.print.names import ValueNames
 from ..text.print.printer import LIMIT, show_with_offsets
 from ..verifier.explain import read_legal
 from ..verifier.partial import Problems, check_reading
@@ -43,7 +43,7 @@ class BytecodeOrigin:
 class Opened:
     """A text, the module in it, and the ids of its operations."""
 
-    def __init__(self, document: Document, origin: BytecodeOrigin | None = None) -> None:
+    def __init__(self, document: TextDocument, origin: BytecodeOrigin | None = None) -> None:
         self.document, self.origin = document, origin
         self.text = document.text
         self.units = Units(self.text)
@@ -79,9 +79,9 @@ class Opened:
         return found
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> ValueNames:
         """The names that values have in the text."""
-        found = Names(LIMIT)
+        found = ValueNames(LIMIT)
         for part in self.document.reading.parts:
             names_of(part.parsed)
             for index, values in part.parsed.defined.items():
@@ -129,7 +129,7 @@ class Documents:
         found = self._opened.pop(key, None)
         if found is None:
             previous = next((o.document for o in reversed(self._opened.values())), None)
-            found = Opened(Document("kernel", text, previous=previous), self._origins.get(origin))
+            found = Opened(TextDocument("kernel", text, previous=previous), self._origins.get(origin))
         _keep(self._opened, key, found)
         return found
 
@@ -140,7 +140,7 @@ class Documents:
         if found is None:
             module = read_legal(Input(data, file=file))
             text = show_with_offsets(module)[0]
-            again = Document("kernel", text).reading.module
+            again = TextDocument("kernel", text).reading.module
             if [o.name for o in walk(again)] != [o.name for o in walk(module)]:
                 raise TileError("this bytecode has no text that means the same", file=file)
             found = BytecodeOrigin(key, data, module, text)

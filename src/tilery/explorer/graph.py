@@ -9,7 +9,7 @@ from typing import Any
 from ..diag import TileError
 from ..ir import Block, Op, Value, walk
 from ..ops import Constant, Entry
-from ..text.print.names import Names
+from ..text.print.names import ValueNames
 from ..types import TOKEN
 from .documents import Opened
 
@@ -89,7 +89,7 @@ def _near(every: list[int], edges: list[Edge], around: int, opened: Opened) -> s
     return found
 
 
-def _node(opened: Opened, number: int, parents: dict[int, int], names: Names) -> dict[str, Any]:
+def _node(opened: Opened, number: int, parents: dict[int, int], names: ValueNames) -> dict[str, Any]:
     o: Op = opened.ops[number]
     results = ", ".join(names[value] for value in o.results)
     types = ", ".join(dict.fromkeys(value.type.text for value in o.results))

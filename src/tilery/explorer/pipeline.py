@@ -11,10 +11,10 @@ from ..diag import LineIndex, TileError
 from ..ir import Op, Value, clone, walk
 from ..ops import Module
 from ..passes import parse_pipeline, run_pipeline
-from ..passes.pipeline import Step
+from ..passes.pipeline import PipelineStep
 from ..passes.registry import HOMES, PASSES, find_pass
 from ..rewrite import Report
-from ..text.print.names import Names
+from ..text.print.names import ValueNames
 from ..text.print.printer import LIMIT, show_with_offsets
 from ..verifier.explain import require_legal
 from .documents import Opened
@@ -45,7 +45,7 @@ def run_passes(opened: Opened, text: str) -> dict[str, Any]:
     steps: list[dict[str, Any]] = []
     last = _Snapshot.first(opened)
 
-    def after(step: Step, report: Report) -> None:
+    def after(step: PipelineStep, report: Report) -> None:
         nonlocal last
         require_legal(module, "the pass broke the module", after=step.run.name)
         entry: dict[str, Any] = {
@@ -72,13 +72,13 @@ class _Snapshot:
 
     module: Module
     ids: dict[Op, int]
-    names: Names
+    names: ValueNames
 
     @staticmethod
     def first(opened: Opened) -> _Snapshot:
         copies: dict[Value, Value] = {}
         module: Module = clone(opened.module, copies)
-        names = Names(LIMIT)
+        names = ValueNames(LIMIT)
         names.update({copies.get(value, value): name for value, name in opened.names.items()})
         twins = list(walk(module))
         names.heads.update({twins[opened.ids[o]]: head for o, head in opened.names.heads.items() if o in opened.ids})
@@ -105,7 +105,7 @@ def _id(row: Row, old: list[int], new: list[int]) -> int:
     return column[line - 1] if line <= len(column) else -1
 
 
-def _line_ids(module: Module, ids: dict[Op, int], names: Names) -> list[int]:
+def _line_ids(module: Module, ids: dict[Op, int], names: ValueNames) -> list[int]:
     """Return the id of the operation that each line of a module's text belongs to; -1 outside operations.
 
     A line that starts no operation belongs to the last one before it that is not indented further.

@@ -18,9 +18,9 @@ import numpy as np
 from ..engines.cuda.driver import Driver, open_driver
 from ..engines.cuda.timing import BLOCK_SECONDS, HEAT_SECONDS, MOST, elapsed, fitting, screened
 from ..types import Ptr, Tile
-from .memory import Buffer, Poison, slot_value
+from .memory import GuardedMemory, Poison, slot_value
 from .problem import Problem, Shape
-from .program import Program
+from .program import CandidateProgram
 from .stages.executing import LoadedSubmission, execute, make_buffers, outputs_of
 from .values import Array
 
@@ -52,7 +52,7 @@ class DeviceBuffer:
 
 
 @contextmanager
-def on_device(driver: Driver, buffers: Mapping[str, Buffer]) -> Iterator[dict[str, DeviceBuffer]]:
+def on_device(driver: Driver, buffers: Mapping[str, GuardedMemory]) -> Iterator[dict[str, DeviceBuffer]]:
     """Copy buffers to the device for as long as the context lasts."""
     with ExitStack() as stack:
 
@@ -79,7 +79,7 @@ def rolled(inputs: Mapping[str, Array], number: int) -> dict[str, Array]:
 
 
 def measure_on_device(
-    loaded: LoadedSubmission, program: Program, problem: Problem, shape: Shape, inputs: Mapping[str, Array],
+    loaded: LoadedSubmission, program: CandidateProgram, problem: Problem, shape: Shape, inputs: Mapping[str, Array],
     request: Mapping[str, Any], limit: float, alone: Callable[[], AbstractContextManager[None]],
 ) -> tuple[dict[str, Any], dict[str, Array]]:  # fmt: skip
     """Time a program on inputs; return times and the outputs of a launch on just these, which was timed too.
@@ -117,7 +117,7 @@ def measure_on_device(
     return facts, outputs_of(problem, shape, drawn)
 
 
-def copies_for(driver: Driver, buffers: Mapping[str, Buffer]) -> int:
+def copies_for(driver: Driver, buffers: Mapping[str, GuardedMemory]) -> int:
     """Return on how many copies of its memory a program is timed in turn."""
     held = sum(each.size for each in buffers.values())
     return max(2, min(COPIES, -(-CACHES * driver.cache_bytes // max(held, 1))))

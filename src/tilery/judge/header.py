@@ -18,7 +18,7 @@ from ..diag import ErrorKind, TileError, did_you_mean
 from .expressions import evaluate
 from .memory import strides_of
 from .problem import Argument, Problem, Shape, element_named
-from .program import Program, Scratch, Slot, SubmittedLaunch
+from .program import ArgumentSlot, CandidateProgram, Scratch, SubmittedLaunch
 
 LINE = re.compile(r"^[ \t]*(?://|#)[ \t]*judge:[ \t]?(.*)$", re.MULTILINE)
 KEYS = ("entry", "grid", "args", "convention", "instances", "scratch", "launch")
@@ -48,13 +48,13 @@ def parse_table(text: str) -> dict[str, Any]:
     return table
 
 
-def make_program(table: Mapping[str, Any], problem: Problem, shape: Shape) -> Program:
+def make_program(table: Mapping[str, Any], problem: Problem, shape: Shape) -> CandidateProgram:
     """Return the launches that a header describes for a shape; they are of the only module."""
     scratch, types = _scratch(table.get("scratch", {}), shape)
     launches = table.get("launch", [table])
     if not isinstance(launches, list) or not all(isinstance(each, dict) for each in launches):
         raise TileError("judge: 'launch' must be a list of tables: write [[launch]]")
-    made = Program(scratch=scratch)
+    made = CandidateProgram(scratch=scratch)
     arguments = problem.typed(shape)
     for each in launches:
         made.launches.append(_launch(each, arguments, problem, shape, types))
@@ -73,7 +73,7 @@ def _launch(
     convention = table.get("convention", "pointers")
     if convention not in ("pointers", "cutile"):
         raise TileError(f"judge: the convention is {convention!r}, expected pointers or cutile")
-    slots: list[Slot] = []
+    slots: list[ArgumentSlot] = []
     for name in given:
         slots += _slots(name, arguments, problem, shape, convention == "cutile", scratch)
     x, y, z = [*extents, 1, 1][:3]
@@ -82,22 +82,22 @@ def _launch(
 
 def _slots(
     name: Any, arguments: Sequence[Argument], problem: Problem, shape: Shape, spread: bool, scratch: Mapping[str, Any]
-) -> list[Slot]:
+) -> list[ArgumentSlot]:
     if isinstance(name, str) and name in scratch:
-        return [Slot(name), *_layout(scratch[name], strides_of(scratch[name], "dense"), spread)]
+        return [ArgumentSlot(name), *_layout(scratch[name], strides_of(scratch[name], "dense"), spread)]
     found = next((each for each in arguments if each.name == name), None)
     if found is None:
         if isinstance(name, float):
-            return [Slot(value=name)]
-        return [Slot(value=evaluate(name, _names(arguments, problem, shape)))]
+            return [ArgumentSlot(value=name)]
+        return [ArgumentSlot(value=evaluate(name, _names(arguments, problem, shape)))]
     if not found.is_array:
-        return [Slot(value=problem.scalar(found, shape))]
+        return [ArgumentSlot(value=problem.scalar(found, shape))]
     extents = problem.extents(found, shape)
-    return [Slot(found.name), *_layout(extents, strides_of(extents, shape.layout), spread)]
+    return [ArgumentSlot(found.name), *_layout(extents, strides_of(extents, shape.layout), spread)]
 
 
-def _layout(extents: Sequence[int], strides: Sequence[int], spread: bool) -> list[Slot]:
-    return [Slot(value=n) for n in (*extents, *strides)] if spread else []
+def _layout(extents: Sequence[int], strides: Sequence[int], spread: bool) -> list[ArgumentSlot]:
+    return [ArgumentSlot(value=n) for n in (*extents, *strides)] if spread else []
 
 
 def _names(arguments: Sequence[Argument], problem: Problem, shape: Shape) -> dict[str, int]:

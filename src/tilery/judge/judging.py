@@ -15,9 +15,9 @@ import numpy as np
 from ..diag import ErrorKind, TileError
 from .candidates import compile_file, compile_source
 from .jail import Jail, Limits
-from .memory import Buffer, Poison
+from .memory import GuardedMemory, Poison
 from .problem import KINDS, Case, Problem, Shape
-from .program import Program, Submission
+from .program import CandidateProgram, Submission
 from .reference import Expected, expect, expect_of_kernel, load_function
 from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, MachineError, Result, StageResult
 from .stages.comparing import compare
@@ -58,7 +58,7 @@ class Candidate:
 
     submission: Submission
     loaded: LoadedSubmission = field(default_factory=lambda: LoadedSubmission([]))
-    checked: dict[Case, dict[str, Buffer]] = field(default_factory=dict)
+    checked: dict[Case, dict[str, GuardedMemory]] = field(default_factory=dict)
     """The memory that the sanitizer's launches left."""
     outputs: dict[Case, dict[str, Array]] = field(default_factory=dict)
     """The bits of the outputs of each case, of a run in another order too if they may differ."""
@@ -309,7 +309,7 @@ class Judge:
             execute(candidate.loaded, program, buffers, left=self._left, schedule=schedule)
         return self._left_by(buffers, case)
 
-    def _left_by(self, buffers: Mapping[str, Buffer], case: Case) -> dict[str, Array]:
+    def _left_by(self, buffers: Mapping[str, GuardedMemory], case: Case) -> dict[str, Array]:
         """Return the outputs of a launch; refuse one that changed anything else."""
         shape = self.problem.shapes[case.shape]
         for buffer in buffers.values():
@@ -418,7 +418,7 @@ class Judge:
         return found
 
 
-def _blocks(program: Program) -> int:
+def _blocks(program: CandidateProgram) -> int:
     return max(x * y * z for x, y, z in (launch.grid for launch in program.launches))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..diag import ErrorKind, TileError
 from ..engines.common.addresses import runs_of
-from ..engines.common.cutile_abi import Extent
+from ..engines.common.cutile_abi import ArrayExtent
 from .problem import Argument
 from .program import Scratch
 from .values import Array, storage
@@ -47,7 +47,7 @@ def span_of(extents: Sequence[int], strides: Sequence[int]) -> int:
 
 
 @dataclass(slots=True)
-class Buffer:
+class GuardedMemory:
     """Memory with guards: the bytes of all of it, and where the content is."""
 
     name: str
@@ -66,12 +66,12 @@ class Buffer:
     def address(self) -> int:
         return int(self.raw.ctypes.data) + self.start
 
-    def extent(self) -> Extent:
+    def extent(self) -> ArrayExtent:
         """Describe the memory for an engine."""
         runs = None
         if not self.writable and self.view is not None:
             runs = runs_of(self.view.shape, self.view.strides, self.view.itemsize)
-        return Extent(self.name, self.address, self.size, writable=self.writable, runs=runs)
+        return ArrayExtent(self.name, self.address, self.size, writable=self.writable, runs=runs)
 
     def changed_outside(self) -> int:
         """Count the bytes of guards and gaps that changed."""
@@ -115,7 +115,7 @@ def _allocate(name: str, size: int, poison: Poison) -> tuple[Array, int]:
 
 def array_buffer(
     argument: Argument, extents: Sequence[int], layout: str, content: Array | None, poison: Poison
-) -> Buffer:
+) -> GuardedMemory:
     """Make the memory of an argument; without a content, it is poisoned."""
     dtype = storage(argument)
     strides = strides_of(extents, layout)
@@ -132,10 +132,10 @@ def array_buffer(
     mine = np.zeros(len(raw), bool)
     own: Array = np.ndarray((*extents, dtype.itemsize), bool, mine.data, start, (*steps, 1))
     own[...] = True
-    return Buffer(argument.name, raw, start, size, argument.is_written, view, raw.copy(), mine)
+    return GuardedMemory(argument.name, raw, start, size, argument.is_written, view, raw.copy(), mine)
 
 
-def scratch_buffer(name: str, scratch: Scratch, poison: Poison) -> Buffer:
+def scratch_buffer(name: str, scratch: Scratch, poison: Poison) -> GuardedMemory:
     """Make scratch memory: poisoned, or with the content that the candidate gave it."""
     raw, start = _allocate(name, scratch.size, poison)
     if scratch.content is not None:
@@ -143,10 +143,10 @@ def scratch_buffer(name: str, scratch: Scratch, poison: Poison) -> Buffer:
         if not len(known) or (scratch.size % len(known) and len(known) != 1):
             raise TileError(f"the content of scratch memory '{name}' does not fit it", kind=ErrorKind.COMPILER)
         raw[start : start + scratch.size] = np.tile(known, scratch.size // len(known))
-    return Buffer(name, raw, start, scratch.size, True, None, raw.copy())
+    return GuardedMemory(name, raw, start, scratch.size, True, None, raw.copy())
 
 
-class Place(Protocol):
+class BufferAddress(Protocol):
     """Where a buffer is."""
 
     @property
@@ -156,7 +156,7 @@ class Place(Protocol):
     def size(self) -> int: ...
 
 
-def slot_value(slot: Any, buffers: Mapping[str, Place], is_pointer: bool) -> Any:
+def slot_value(slot: Any, buffers: Mapping[str, BufferAddress], is_pointer: bool) -> Any:
     """Return the argument of a parameter: an address for a pointer, which must be in a buffer."""
     if slot.buffer:
         buffer = buffers[slot.buffer]

@@ -33,7 +33,7 @@ SCRATCH_NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ArgumentSlot:
     """A parameter of a launch: a place in a buffer, or a number."""
 
     buffer: str = ""
@@ -48,7 +48,7 @@ class SubmittedLaunch:
     module: int
     entry: str
     grid: tuple[int, int, int]
-    slots: tuple[Slot, ...]
+    slots: tuple[ArgumentSlot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Scratch:
 
 
 @dataclass(slots=True)
-class Program:
+class CandidateProgram:
     """The launches of a candidate for one shape."""
 
     launches: list[SubmittedLaunch] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Submission:
     """A compiled candidate: modules as bytecode, and a program for each shape."""
 
     modules: list[bytes]
-    programs: list[Program]
+    programs: list[CandidateProgram]
     jail: str = "none: the file is data"
     """How the frontend was confined."""
 
@@ -139,8 +139,8 @@ def _decoded(value: Any, most: int) -> bytes:
         raise ValueError from None
 
 
-def _program(data: Any, names: Sequence[str], modules: int) -> Program:
-    made = Program()
+def _program(data: Any, names: Sequence[str], modules: int) -> CandidateProgram:
+    made = CandidateProgram()
     total = 0
     scratch = data["scratch"].items()
     if len(scratch) > MOST_BUFFERS:
@@ -170,10 +170,10 @@ def _launch(data: Any, buffers: set[str], modules: int) -> SubmittedLaunch:
     return SubmittedLaunch(module, entry, check_grid(_list(data["grid"], 3)), slots)
 
 
-def _slot(data: Any, buffers: set[str]) -> Slot:
+def _slot(data: Any, buffers: set[str]) -> ArgumentSlot:
     match data:
         case [str() as name, int() as offset] if name in buffers and 0 <= offset <= MOST_OFFSET:
-            return Slot(name, offset)
+            return ArgumentSlot(name, offset)
         case [bool() | int() | float() as value] if not isinstance(value, int) or abs(value) < 1 << 64:
-            return Slot(value=value)
+            return ArgumentSlot(value=value)
     raise ValueError

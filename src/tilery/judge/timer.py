@@ -23,7 +23,7 @@ from ..engines.kernel import Limits
 from ..types import Ptr, Tile
 from .memory import Poison, slot_value
 from .problem import Argument, Problem, Shape
-from .program import Program, parse_submission
+from .program import CandidateProgram, parse_submission
 from .stages.executing import LoadedSubmission, load, make_buffers, outputs_of
 from .values import Array, draw_all
 
@@ -59,7 +59,7 @@ def problem_of(request: dict[str, Any]) -> tuple[Problem, Shape]:
     return Problem(arguments, [shape], []), shape
 
 
-def submitted(request: dict[str, Any], problem: Problem) -> tuple[LoadedSubmission, Program]:
+def submitted(request: dict[str, Any], problem: Problem) -> tuple[LoadedSubmission, CandidateProgram]:
     """Return the modules and launches of a request."""
     submission = parse_submission(request, [each.name for each in problem.arguments if each.is_array], 1)
     return load(submission), submission.programs[0]

@@ -10,7 +10,7 @@ from ..ir import Block, Op
 from ..ops import Module
 from ..source.input import Input
 from ..source.lines import excerpt, innermost, shown_places
-from ..text.lossless.reading import Part, Reading, read
+from ..text.lossless.reading import PlacedChunk, Reading, read
 from ..text.lossless.recover import ParsedChunk
 from ..verifier.explain import read_legal
 from ..verifier.partial import check_reading
@@ -176,7 +176,7 @@ def lint_reading(reading: Reading, *, known: Known | None = None) -> list[Findin
     return found
 
 
-def _start_of(o: Op, part: Part) -> int:
+def _start_of(o: Op, part: PlacedChunk) -> int:
     """The start of an operation's name in the text."""
     return part.start + (part.parsed.tokens.span(part.parsed.extents[o][0])[0] if o in part.parsed.extents else 0)
 

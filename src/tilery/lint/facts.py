@@ -10,10 +10,10 @@ import numpy as np
 
 from ..analysis.alignment import Alignment, axis_info
 from ..analysis.flow import Flow, flow
-from ..analysis.influence import Influence, Source, influence
+from ..analysis.influence import Dependence, Influence, influence
 from ..analysis.memory.affine import Array, bits_of
-from ..analysis.memory.forms import Form, Forms, forms, has_form
-from ..analysis.memory.places import Place, places
+from ..analysis.memory.forms import LinearForm, LinearForms, forms, has_form
+from ..analysis.memory.places import MemoryAccess, places
 from ..analysis.ranges import Range, Ranges, is_integer, ranges
 from ..analysis.tokens import TokenOrder
 from ..analysis.uses import Uses
@@ -77,7 +77,7 @@ class Facts:
         return Uses(self.entry)
 
     @cached_property
-    def forms(self) -> Forms:
+    def forms(self) -> LinearForms:
         return forms(self.entry)
 
     @cached_property
@@ -108,17 +108,17 @@ class Facts:
         return TokenOrder(self.entry)
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[MemoryAccess]:
         return places(self.entry, self.forms)
 
     @cached_property
-    def place(self) -> dict[Op, Place]:
+    def place(self) -> dict[Op, MemoryAccess]:
         return {place.op: place for place in self.places}
 
     @cached_property
-    def allocas(self) -> list[tuple[Alloca, set[Value], list[Place]]]:
+    def allocas(self) -> list[tuple[Alloca, set[Value], list[MemoryAccess]]]:
         """Each alloca, the values that are computed from its address, and the accesses through them."""
-        through: dict[Value, list[Place]] = {}
+        through: dict[Value, list[MemoryAccess]] = {}
         for place in self.places:
             through.setdefault(place.pointer, []).append(place)
         found = []
@@ -173,7 +173,7 @@ class Facts:
 
     # ------------------------------------------------------------ questions
 
-    def form(self, value: Value) -> Form:
+    def form(self, value: Value) -> LinearForm:
         return self.forms[value]
 
     def elements(self, value: Value) -> Array | None:
@@ -236,11 +236,11 @@ class Facts:
         return bool(todo)
 
     @cached_property
-    def coordinates(self) -> Source:
+    def coordinates(self) -> Dependence:
         """The coordinates of the tile block that the kernel uses."""
-        found = Source.NOTHING
+        found = Dependence.NOTHING
         for o in self.of(GetTileBlockId):
-            for value, source in zip(o.results, (Source.X, Source.Y, Source.Z)):
+            for value, source in zip(o.results, (Dependence.X, Dependence.Y, Dependence.Z)):
                 if value in self.uses:
                     found |= source
         return found
@@ -258,7 +258,7 @@ class Facts:
         """The extremes of an operand, if they are known."""
         return self.extremes(o, self.forms[value]) if has_form(value) else None
 
-    def extremes(self, o: Op, form: Form) -> tuple[int, int] | None:
+    def extremes(self, o: Op, form: LinearForm) -> tuple[int, int] | None:
         """The least and the largest number of a form that the first tile block surely reaches when it executes an
         operation; None if that is not known."""
         counters: dict[Value, tuple[int, int]] = {}
@@ -293,7 +293,7 @@ class Facts:
                 loop = self.loop(loop)
         return found
 
-    def is_private(self, place: Place) -> bool:
+    def is_private(self, place: MemoryAccess) -> bool:
         """Whether only this tile block can reach the memory: that of an alloca which is not global."""
         root = place.root
         return root is not None and isinstance(root.owner, Alloca) and not root.owner.global_

@@ -72,7 +72,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Match:
     """What the function of a rule yields; the rule itself is added to it."""
 
     op: Op
@@ -84,7 +84,7 @@ class Report:
     """Instead of that of the rule."""
 
 
-Run = Callable[["Facts"], Iterator[Report]]
+Run = Callable[["Facts"], Iterator[Match]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Rule:
         return inspect.cleandoc(self.run.__doc__ or "")
 
 
-class Rules(dict[str, Rule]):
+class RuleFile(dict[str, Rule]):
     """The rules of one file, by their names."""
 
     def __call__(self, id: str, severity: Severity) -> Callable[[Run], Run]:

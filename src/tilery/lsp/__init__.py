@@ -10,5 +10,5 @@
     python         cuTile programs: the Tile IR of a kernel
     server         the connection to an editor; it needs pygls (`pip install 'tilery[lsp]'`)
 
-Everything but `server` is a function of a `Document` that returns the types of the protocol.
+Everything but `server` is a function of a `TextDocument` that returns the types of the protocol.
 """

@@ -14,13 +14,13 @@ from ..ir import Block, Op, Value, walk
 from ..ops import Module
 from ..text import DIALECT
 from ..text.lossless.format import edit_for, format_text
-from ..text.lossless.reading import Part
+from ..text.lossless.reading import PlacedChunk
 from ..text.lossless.recover import OPEN_REGION, UNEXPECTED_BRACE
 from ..text.lossless.scopes import names_of
 from ..text.print.chosen import show_named
 from ..verifier.verify import NO_TERMINATOR
 from .diagnostics import LINT, finding_range, findings
-from .document import Document, TextPlace, part_nodes
+from .document import TextDocument, TextPlace, part_nodes
 
 _SUGGESTION = re.compile(r"did you mean '([^']+)'\?")
 _ALLOWED = re.compile(r"(?:one of|enum values)[^:\[{]*[:\[{] ?(.*)")
@@ -29,7 +29,7 @@ _ALLOWED = re.compile(r"(?:one of|enum values)[^:\[{]*[:\[{] ?(.*)")
 # ---------------------------------------------------------------- formatting
 
 
-def formatting(document: Document, range: lsp.Range | None = None) -> list[lsp.TextEdit]:
+def formatting(document: TextDocument, range: lsp.Range | None = None) -> list[lsp.TextEdit]:
     """Return the change that formats a document, or the statements in a range; nothing if it cannot be parsed."""
     if document.reading.errors:
         return []
@@ -41,7 +41,7 @@ def formatting(document: Document, range: lsp.Range | None = None) -> list[lsp.T
     return [] if edit is None else [_narrowed(document, edit.start, edit.end, edit.text)]
 
 
-def _narrowed(document: Document, start: int, end: int, new: str) -> lsp.TextEdit:
+def _narrowed(document: TextDocument, start: int, end: int, new: str) -> lsp.TextEdit:
     """Return a replacement without the lines that are the same at its start and its end."""
     old = document.text[start:end]
     before = 0
@@ -61,7 +61,7 @@ def _narrowed(document: Document, start: int, end: int, new: str) -> lsp.TextEdi
 # ---------------------------------------------------------------- code actions
 
 
-def code_actions(document: Document, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+def code_actions(document: TextDocument, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """Return corrections of the errors in a range, and what can be done with the function at its start."""
     made: list[lsp.CodeAction] = []
     for diagnostic in params.context.diagnostics:
@@ -80,7 +80,7 @@ def code_actions(document: Document, params: lsp.CodeActionParams) -> list[lsp.C
     return made
 
 
-def _corrections(document: Document, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
+def _corrections(document: TextDocument, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
     place = document.place(diagnostic.range.start)
     word = _word(document, diagnostic)
     suggestions = _SUGGESTION.findall(diagnostic.message) + _similar(word, diagnostic.message)
@@ -95,7 +95,7 @@ def _corrections(document: Document, diagnostic: lsp.Diagnostic) -> Iterator[lsp
         yield _fix(document, "Remove this brace", diagnostic, diagnostic.range, "")
 
 
-def _lint_fixes(document: Document, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
+def _lint_fixes(document: TextDocument, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
     """Return the fix of a finding, and the comment that suppresses it."""
     from ..lint.edits import edit_for as lint_edit
     from ..lint.suppress import with_comment
@@ -116,7 +116,7 @@ def _lint_fixes(document: Document, diagnostic: lsp.Diagnostic) -> Iterator[lsp.
     yield action
 
 
-def _word(document: Document, diagnostic: lsp.Diagnostic) -> str:
+def _word(document: TextDocument, diagnostic: lsp.Diagnostic) -> str:
     lines = document.lines
     return document.text[lines.offset(diagnostic.range.start) : lines.offset(diagnostic.range.end)]
 
@@ -131,12 +131,12 @@ def _similar(word: str, message: str) -> list[str]:
     return get_close_matches(word, re.findall(r"[A-Za-z_][\w.]*", found[1]), 2)
 
 
-def _fix(document: Document, title: str, diagnostic: lsp.Diagnostic, range: lsp.Range, new: str) -> lsp.CodeAction:
+def _fix(document: TextDocument, title: str, diagnostic: lsp.Diagnostic, range: lsp.Range, new: str) -> lsp.CodeAction:
     edit = lsp.WorkspaceEdit({document.uri: [lsp.TextEdit(range, new)]})
     return lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, [diagnostic], edit=edit, is_preferred=True)
 
 
-def _terminator(document: Document, place: TextPlace, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
+def _terminator(document: TextDocument, place: TextPlace, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
     """Insert the terminator of a region after its last operation; it gets the results of that operation."""
     node = place.node
     parent = node.parent if node is not None else None
@@ -153,7 +153,7 @@ def _terminator(document: Document, place: TextPlace, diagnostic: lsp.Diagnostic
     yield _fix(document, title, diagnostic, lsp.Range(end, end), f"\n{margin}{ended}")
 
 
-def _brace(document: Document, place: TextPlace, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
+def _brace(document: TextDocument, place: TextPlace, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
     """Close a region after the lines that are indented further than the one that opens it."""
     rows = document.lines.rows()
     first = diagnostic.range.start.line
@@ -170,7 +170,7 @@ def _brace(document: Document, place: TextPlace, diagnostic: lsp.Diagnostic) -> 
 # ---------------------------------------------------------------- passes on a function
 
 
-def _function_at(document: Document, position: lsp.Position) -> tuple[Part, str] | None:
+def _function_at(document: TextDocument, position: lsp.Position) -> tuple[PlacedChunk, str] | None:
     """Return the function around a position if it and the globals could be read."""
     part = document.reading.part_at(document.lines.offset(position))
     if part.parsed.kind != "function" or any(each.parsed.errors for each in document.reading.parts):
@@ -179,12 +179,12 @@ def _function_at(document: Document, position: lsp.Position) -> tuple[Part, str]
     return (part, str(functions[0].sym_name)) if len(functions) == 1 else None  # type: ignore[attr-defined]
 
 
-def run_pass(document: Document, function: str, name: str) -> lsp.WorkspaceEdit | None:
+def run_pass(document: TextDocument, function: str, name: str) -> lsp.WorkspaceEdit | None:
     """Run a pass on a function, and return the change of the document. Names of values stay; comments inside do not."""
     from ..api import verify
     from ..passes import parse_pipeline, run_pipeline
 
-    fresh = Document(document.uri, document.lines)  # passes change what they run on
+    fresh = TextDocument(document.uri, document.lines)  # passes change what they run on
     if fresh.reading.errors or verify(fresh.reading.module, max_errors=1):
         return None
     for part in fresh.reading.parts:
@@ -203,7 +203,7 @@ def run_pass(document: Document, function: str, name: str) -> lsp.WorkspaceEdit 
     return None
 
 
-def _author_names(part: Part) -> dict[Value, str]:
+def _author_names(part: PlacedChunk) -> dict[Value, str]:
     toks = part.parsed.tokens.spelled
     names_of(part.parsed)
     return {values[0]: toks[index][1:] for index, values in part.parsed.defined.items() if len(values) == 1}

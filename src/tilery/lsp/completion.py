@@ -15,7 +15,7 @@ from ..text.lossless.tree import mnemonic, name_after
 from ..text.parse.state import POISON
 from ..types import SCALARS, Type
 from .describe import operation_text
-from .document import Document
+from .document import TextDocument
 from .protocol import lsp
 
 TRIGGERS = ["%", "@", "#", "!", "<", " "]
@@ -25,7 +25,7 @@ _TYPE_HEADS = ("tile<$0>", "ptr<$0>", "token", "tensor_view<$0>", "partition_vie
 class CompletionContext:
     """The statement before the cursor: its tokens, its operation, and the word that is being written."""
 
-    def __init__(self, document: Document, position: lsp.Position) -> None:
+    def __init__(self, document: TextDocument, position: lsp.Position) -> None:
         self.document = document
         self.offset = document.lines.offset(position)
         self.part = document.reading.part_at(self.offset)
@@ -72,7 +72,7 @@ class CompletionContext:
         return self.before[-1:] in ([":"], ["->"])
 
 
-def completion(document: Document, position: lsp.Position) -> lsp.CompletionList:
+def completion(document: TextDocument, position: lsp.Position) -> lsp.CompletionList:
     """Return what may be written at a position."""
     cursor = CompletionContext(document, position)
     match cursor.word[:1]:
@@ -93,7 +93,7 @@ def completion(document: Document, position: lsp.Position) -> lsp.CompletionList
     return lsp.CompletionList(False, items)
 
 
-def _edit(document: Document, cursor: CompletionContext, item: lsp.CompletionItem) -> lsp.TextEdit:
+def _edit(document: TextDocument, cursor: CompletionContext, item: lsp.CompletionItem) -> lsp.TextEdit:
     start = cursor.offset - len(cursor.word)
     return lsp.TextEdit(document.lines.range(start, cursor.offset), item.insert_text or item.label)
 
@@ -213,12 +213,12 @@ def _agreeing_type(cursor: CompletionContext, wanted: Field) -> Type | None:
     return None
 
 
-def _symbols(document: Document) -> set[str]:
+def _symbols(document: TextDocument) -> set[str]:
     ops = [o for part in document.reading.parts for block in part.parsed.blocks for o in block.ops]
     return {f"@{name}" for o in ops if (name := getattr(o, "sym_name", None))}
 
 
-def _aliases(document: Document, sign: str) -> set[str]:
+def _aliases(document: TextDocument, sign: str) -> set[str]:
     context = document.reading.parts[-1].parsed.context
     return {sign + name for name in (context.aliases if sign == "#" else context.type_aliases)}
 
@@ -226,7 +226,7 @@ def _aliases(document: Document, sign: str) -> set[str]:
 # ---------------------------------------------------------------- signature help
 
 
-def signature_help(document: Document, position: lsp.Position) -> lsp.SignatureHelp | None:
+def signature_help(document: TextDocument, position: lsp.Position) -> lsp.SignatureHelp | None:
     """Return the form of the operation that is being written, with the operand at the cursor."""
     cursor = CompletionContext(document, position)
     opdef = cursor.opdef

@@ -12,17 +12,17 @@ from ..ir import Op
 from ..manual.describe import ROLES, describe
 from ..ops import Constant
 from ..text.lossless.scopes import names_of
-from ..text.lossless.tree import Kind, field_at, mnemonic
+from ..text.lossless.tree import TokenKind, field_at, mnemonic
 from ..text.print.attributes import attr_text, int_text
 from ..types import Ptr, Scalar, TensorView, Tile, Type
-from .document import Document, TextPlace
+from .document import TextDocument, TextPlace
 from .protocol import lsp
 
 SHOWN = 16
 """The most elements of a constant that are shown."""
 
 
-def hover(document: Document, position: lsp.Position) -> lsp.Hover | None:
+def hover(document: TextDocument, position: lsp.Position) -> lsp.Hover | None:
     """Describe the token at a position."""
     place = document.place(position)
     text = None if place is None else describe_place(document, place)
@@ -32,21 +32,21 @@ def hover(document: Document, position: lsp.Position) -> lsp.Hover | None:
     return lsp.Hover(content, document.lines.range(place.start, place.end))
 
 
-def describe_place(document: Document, place: TextPlace) -> str:
+def describe_place(document: TextDocument, place: TextPlace) -> str:
     match place.kind:
-        case Kind.OPERATION:
+        case TokenKind.OPERATION:
             opdef = BY_NAME.get(mnemonic(place.token))
             return operation_text(opdef) if opdef is not None else ""
-        case Kind.VALUE:
+        case TokenKind.VALUE:
             return _value_text(place)
-        case Kind.TYPE:
+        case TokenKind.TYPE:
             found = place.parsed.types.get(place.token)
             return type_text(found) if found is not None else ""
-        case Kind.SYMBOL:
+        case TokenKind.SYMBOL:
             return _symbol_text(document, place.token)
-        case Kind.ALIAS:
+        case TokenKind.ALIAS:
             return _alias_text(place)
-        case Kind.KEYWORD:
+        case TokenKind.KEYWORD:
             return _keyword_text(place)
     return ""
 
@@ -166,7 +166,7 @@ def _type_lines(t: Type) -> Iterator[str]:
 # ---------------------------------------------------------------- symbols and aliases
 
 
-def _symbol_text(document: Document, token: str) -> str:
+def _symbol_text(document: TextDocument, token: str) -> str:
     for part in document.reading.parts:
         for block in part.parsed.blocks:
             for o in block.ops:

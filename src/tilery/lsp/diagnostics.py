@@ -10,7 +10,7 @@ from ..diag import Note, TileError
 from ..text.lossless.tree import operand_span
 from ..verifier.partial import check_reading
 from ..verifier.verify import Hints
-from .document import Document
+from .document import TextDocument
 from .protocol import lsp
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LEVELS = {
 }
 
 
-def diagnostics(document: Document) -> list[lsp.Diagnostic]:
+def diagnostics(document: TextDocument) -> list[lsp.Diagnostic]:
     """List everything that is wrong with a document: parser, verifier, hints that the compiler ignores, and the linter.
 
     A document with errors is not linted.
@@ -37,7 +37,7 @@ def diagnostics(document: Document) -> list[lsp.Diagnostic]:
     return errors or warnings + [_lint(document, finding) for finding in findings(document)]
 
 
-def findings(document: Document) -> list[Finding]:
+def findings(document: TextDocument) -> list[Finding]:
     """List what the linter finds in a document without errors. Functions that did not change are not linted again."""
     if not has_numpy():
         return []  # in a browser
@@ -55,13 +55,13 @@ def has_numpy() -> bool:
         return False
 
 
-def finding_range(document: Document, finding: Finding) -> lsp.Range:
+def finding_range(document: TextDocument, finding: Finding) -> lsp.Range:
     """Return where a finding is: at the name of its operation."""
     span = document.reading.span(finding.op)
     return document.lines.range(*(span or (0, 0)))
 
 
-def _lint(document: Document, finding: Finding) -> lsp.Diagnostic:
+def _lint(document: TextDocument, finding: Finding) -> lsp.Diagnostic:
     related = [
         lsp.DiagnosticRelatedInformation(lsp.Location(document.uri, document.lines.range(*span)), text)
         for o, text in finding.related
@@ -79,7 +79,7 @@ def _lint(document: Document, finding: Finding) -> lsp.Diagnostic:
     )
 
 
-def _diagnostic(document: Document, error: TileError, severity: lsp.DiagnosticSeverity) -> lsp.Diagnostic:
+def _diagnostic(document: TextDocument, error: TileError, severity: lsp.DiagnosticSeverity) -> lsp.Diagnostic:
     start, end = _span(document, error)
     related = []
     notes = []
@@ -96,7 +96,7 @@ def _diagnostic(document: Document, error: TileError, severity: lsp.DiagnosticSe
     )  # fmt: skip
 
 
-def _span(document: Document, error: TileError) -> tuple[int, int]:
+def _span(document: TextDocument, error: TileError) -> tuple[int, int]:
     """Return where an error is: at the operand at fault if it is known."""
     if error.field:
         part = document.reading.part_at(error.start)

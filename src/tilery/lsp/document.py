@@ -9,8 +9,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from ..text.lossless.reading import Part, Reading, read
-from ..text.lossless.tree import Kind, Node, kinds, node_at, nodes
+from ..text.lossless.reading import PlacedChunk, Reading, read
+from ..text.lossless.tree import Node, TokenKind, kinds, node_at, nodes
 from ..text.parse.state import Extensions
 from ..verifier.partial import Known
 from .protocol import lsp
@@ -28,7 +28,7 @@ _WIDTHS: dict[str, Callable[[str], int]] = {
 }
 
 
-class Lines:
+class UnitLines:
     """Converts offsets to lines and columns, and back. Columns count units of the encoding agreed with the editor."""
 
     def __init__(self, text: str, encoding: str = "utf-16") -> None:
@@ -69,18 +69,18 @@ class Lines:
     def range(self, start: int, end: int) -> lsp.Range:
         return lsp.Range(self.position(start), self.position(end))
 
-    def changed(self, change: lsp.TextDocumentContentChangeEvent) -> Lines:
+    def changed(self, change: lsp.TextDocumentContentChangeEvent) -> UnitLines:
         """Return the text after a change."""
         if not isinstance(change, lsp.TextDocumentContentChangePartial):
-            return Lines(change.text, self.encoding)
+            return UnitLines(change.text, self.encoding)
         start, end = self.offset(change.range.start), self.offset(change.range.end)
-        return Lines(self.text[:start] + change.text + self.text[end:], self.encoding)
+        return UnitLines(self.text[:start] + change.text + self.text[end:], self.encoding)
 
 
 class TextPlace:
     """A token under the cursor."""
 
-    def __init__(self, part: Part, index: int) -> None:
+    def __init__(self, part: PlacedChunk, index: int) -> None:
         self.part, self.index = part, index
         self.parsed = part.parsed
         self.token = self.parsed.tokens.spelled[index]
@@ -88,7 +88,7 @@ class TextPlace:
         self.start, self.end = part.start + start, part.start + end
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> TokenKind:
         return token_kinds(self.part)[self.index]
 
     @property
@@ -97,18 +97,18 @@ class TextPlace:
         return node_at(part_nodes(self.part), self.index)
 
 
-class Document:
+class TextDocument:
     """One version of a text. `previous` is the version before, from which unchanged functions are taken."""
 
     def __init__(
         self,
         uri: str,
-        text: str | Lines,
+        text: str | UnitLines,
         version: int = 0,
-        previous: Document | None = None,
+        previous: TextDocument | None = None,
         extensions: Extensions | None = None,
     ) -> None:
-        self.lines = text if isinstance(text, Lines) else Lines(text)
+        self.lines = text if isinstance(text, UnitLines) else UnitLines(text)
         self.uri, self.text, self.version = uri, self.lines.text, version
         self.known: Known = previous.known if previous is not None else Known()
         self.linted: Linted = previous.linted if previous is not None else WeakKeyDictionary()
@@ -142,13 +142,13 @@ class Document:
                 return TextPlace(each, index)
         return None
 
-    def range(self, part: Part, first: int, last: int | None = None) -> lsp.Range:
+    def range(self, part: PlacedChunk, first: int, last: int | None = None) -> lsp.Range:
         """Return the range from one token of a part to another."""
         span = part.parsed.tokens.span
         return self.lines.range(part.start + span(first)[0], part.start + span(first if last is None else last)[1])
 
 
-def part_nodes(part: Part) -> list[Node]:
+def part_nodes(part: PlacedChunk) -> list[Node]:
     """Return the operations of a part, which are found once."""
     store = part.parsed.__dict__
     if "_nodes" not in store:
@@ -157,10 +157,10 @@ def part_nodes(part: Part) -> list[Node]:
     return found
 
 
-def token_kinds(part: Part) -> list[Kind]:
+def token_kinds(part: PlacedChunk) -> list[TokenKind]:
     """Return what each token of a part is, which is found once."""
     store = part.parsed.__dict__
     if "_kinds" not in store:
         store["_kinds"] = kinds(part.parsed)
-    found: list[Kind] = store["_kinds"]
+    found: list[TokenKind] = store["_kinds"]
     return found

@@ -8,37 +8,37 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from ..declare.relations import SYMBOL
-from ..text.lossless.reading import Part
+from ..text.lossless.reading import PlacedChunk
 from ..text.lossless.scopes import names_of
 from ..text.lossless.tokens import comments_in
-from ..text.lossless.tree import Kind, Node
+from ..text.lossless.tree import Node, TokenKind
 from .describe import signature_of
-from .document import Document, TextPlace, part_nodes
+from .document import TextDocument, TextPlace, part_nodes
 
 _NAMES = {
-    Kind.VALUE: re.compile(r"%?([0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*)\Z"),
-    Kind.SYMBOL: re.compile(r"@?([A-Za-z_][A-Za-z0-9_$.]*)\Z"),
-    Kind.ALIAS: re.compile(r"#?([A-Za-z_][A-Za-z0-9_$-]*)\Z"),
-    Kind.TYPE: re.compile(r"!?([A-Za-z_][A-Za-z0-9_$-]*)\Z"),
+    TokenKind.VALUE: re.compile(r"%?([0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*)\Z"),
+    TokenKind.SYMBOL: re.compile(r"@?([A-Za-z_][A-Za-z0-9_$.]*)\Z"),
+    TokenKind.ALIAS: re.compile(r"#?([A-Za-z_][A-Za-z0-9_$-]*)\Z"),
+    TokenKind.TYPE: re.compile(r"!?([A-Za-z_][A-Za-z0-9_$-]*)\Z"),
 }
 """The names that a token of a kind may get."""
 
-Found = tuple[Part, int]
+Found = tuple[PlacedChunk, int]
 """A token of a part."""
 
 
-def definition(document: Document, position: lsp.Position) -> lsp.Location | None:
+def definition(document: TextDocument, position: lsp.Position) -> lsp.Location | None:
     """Return where the thing under the cursor is defined."""
     place = document.place(position)
     found = None if place is None else definition_of(document, place)
     return None if found is None else lsp.Location(document.uri, document.range(*found))
 
 
-def definition_of(document: Document, place: TextPlace) -> Found | None:
-    if place.kind is Kind.VALUE:
+def definition_of(document: TextDocument, place: TextPlace) -> Found | None:
+    if place.kind is TokenKind.VALUE:
         target = names_of(place.parsed).definition.get(_base(place))
         return None if target is None else (place.part, target)
-    if place.kind is Kind.SYMBOL:
+    if place.kind is TokenKind.SYMBOL:
         return next((found for found in _symbol_definitions(document) if _token(found) == place.token), None)
     if _is_alias(place):
         return next((found for found in _aliases(document) if _token(found) == place.token), None)
@@ -51,14 +51,16 @@ def _base(place: TextPlace) -> int:
 
 
 def _is_alias(place: TextPlace) -> bool:
-    return place.kind is Kind.ALIAS or (place.kind is Kind.TYPE and place.token[:1] == "!" and "." not in place.token)
+    return place.kind is TokenKind.ALIAS or (
+        place.kind is TokenKind.TYPE and place.token[:1] == "!" and "." not in place.token
+    )
 
 
 def _token(found: Found) -> str:
     return found[0].parsed.tokens.spelled[found[1]]
 
 
-def _symbol_definitions(document: Document) -> Iterator[Found]:
+def _symbol_definitions(document: TextDocument) -> Iterator[Found]:
     for part in document.reading.parts:
         for node in part_nodes(part):
             if node.opdef is not None and node.opdef.has(SYMBOL):
@@ -69,19 +71,19 @@ def _symbol_definitions(document: Document) -> Iterator[Found]:
                         break
 
 
-def _aliases(document: Document) -> Iterator[Found]:
+def _aliases(document: TextDocument) -> Iterator[Found]:
     for part in document.reading.parts:
         toks = part.parsed.tokens.spelled
         yield from ((part, index) for index in part.parsed.starts if toks[index][:1] in ("#", "!"))
 
 
-def occurrences(document: Document, place: TextPlace) -> list[Found]:
+def occurrences(document: TextDocument, place: TextPlace) -> list[Found]:
     """Return every token that means the same as one."""
-    if place.kind is Kind.VALUE:
+    if place.kind is TokenKind.VALUE:
         names = names_of(place.parsed)
         target = names.definition.get(_base(place))
         return [] if target is None else [(place.part, index) for index in sorted(names.uses(target))]
-    if place.kind is not Kind.SYMBOL and not _is_alias(place):
+    if place.kind is not TokenKind.SYMBOL and not _is_alias(place):
         return []
     token = place.token
     return [
@@ -92,7 +94,7 @@ def occurrences(document: Document, place: TextPlace) -> list[Found]:
     ]
 
 
-def references(document: Document, position: lsp.Position, declaration: bool) -> list[lsp.Location]:
+def references(document: TextDocument, position: lsp.Position, declaration: bool) -> list[lsp.Location]:
     """Return where the thing under the cursor is used."""
     place = document.place(position)
     if place is None:
@@ -102,7 +104,7 @@ def references(document: Document, position: lsp.Position, declaration: bool) ->
     return [lsp.Location(document.uri, document.range(*each)) for each in found]
 
 
-def highlights(document: Document, position: lsp.Position) -> list[lsp.DocumentHighlight]:
+def highlights(document: TextDocument, position: lsp.Position) -> list[lsp.DocumentHighlight]:
     return [lsp.DocumentHighlight(each.range) for each in references(document, position, True)]
 
 
@@ -110,15 +112,15 @@ class CannotRename(Exception):
     """Why a name cannot be changed."""
 
 
-def prepare_rename(document: Document, position: lsp.Position) -> lsp.Range | None:
+def prepare_rename(document: TextDocument, position: lsp.Position) -> lsp.Range | None:
     """Return the name that would be changed, None if there is none."""
     place = document.place(position)
     if place is None or not occurrences(document, place):
         return None
-    return document.range(place.part, _base(place) if place.kind is Kind.VALUE else place.index)
+    return document.range(place.part, _base(place) if place.kind is TokenKind.VALUE else place.index)
 
 
-def rename(document: Document, position: lsp.Position, name: str) -> lsp.WorkspaceEdit:
+def rename(document: TextDocument, position: lsp.Position, name: str) -> lsp.WorkspaceEdit:
     """Change a name everywhere. Raise CannotRename if the new one is not a name, or is taken."""
     place = document.place(position)
     found = [] if place is None else occurrences(document, place)
@@ -135,8 +137,8 @@ def rename(document: Document, position: lsp.Position, name: str) -> lsp.Workspa
     return lsp.WorkspaceEdit({document.uri: edits})
 
 
-def _taken(document: Document, place: TextPlace, name: str) -> bool:
-    if place.kind is Kind.VALUE:  # also in a region inside, which would hide it
+def _taken(document: TextDocument, place: TextPlace, name: str) -> bool:
+    if place.kind is TokenKind.VALUE:  # also in a region inside, which would hide it
         return name in place.parsed.tokens.spelled
     return any(name in part.parsed.tokens.spelled for part in document.reading.parts)
 
@@ -144,7 +146,7 @@ def _taken(document: Document, place: TextPlace, name: str) -> bool:
 # ---------------------------------------------------------------- outline and folding
 
 
-def outline(document: Document) -> list[lsp.DocumentSymbol]:
+def outline(document: TextDocument) -> list[lsp.DocumentSymbol]:
     """Return functions and globals, and the operations with regions inside functions."""
     return [
         symbol
@@ -154,7 +156,7 @@ def outline(document: Document) -> list[lsp.DocumentSymbol]:
     ]
 
 
-def _symbol(document: Document, part: Part, root: Node) -> lsp.DocumentSymbol | None:
+def _symbol(document: TextDocument, part: PlacedChunk, root: Node) -> lsp.DocumentSymbol | None:
     made: dict[Node, lsp.DocumentSymbol] = {}
     todo = [root]
     while todo:
@@ -173,7 +175,7 @@ def _symbol(document: Document, part: Part, root: Node) -> lsp.DocumentSymbol | 
     return made.get(root)
 
 
-def _one_symbol(document: Document, part: Part, node: Node) -> lsp.DocumentSymbol | None:
+def _one_symbol(document: TextDocument, part: PlacedChunk, node: Node) -> lsp.DocumentSymbol | None:
     toks = part.parsed.tokens.spelled
     opdef = node.opdef
     if opdef is None or not (opdef.regions or opdef.has(SYMBOL)):
@@ -197,7 +199,7 @@ def _one_symbol(document: Document, part: Part, node: Node) -> lsp.DocumentSymbo
     )  # fmt: skip
 
 
-def folds(document: Document) -> list[lsp.FoldingRange]:
+def folds(document: TextDocument) -> list[lsp.FoldingRange]:
     """Return regions, and comments of several lines."""
     found: list[lsp.FoldingRange] = []
     for part in document.reading.parts:
@@ -218,7 +220,7 @@ def folds(document: Document) -> list[lsp.FoldingRange]:
     return found + list(_comment_folds(document))
 
 
-def _comment_folds(document: Document) -> Iterator[lsp.FoldingRange]:
+def _comment_folds(document: TextDocument) -> Iterator[lsp.FoldingRange]:
     start = last = -2
     for part in document.reading.parts:
         tokens = part.parsed.tokens

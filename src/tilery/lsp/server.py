@@ -20,7 +20,7 @@ from ..text.lossless.reading import read_steps
 from ..text.parse.state import Extensions
 from . import actions, completion, describe, navigation, python, tokens
 from .diagnostics import diagnostics
-from .document import Document, Lines
+from .document import TextDocument, UnitLines
 
 DELAY = (0.005, 0.1)
 """The shortest and the longest pause after a keystroke before a document is checked, in seconds."""
@@ -37,24 +37,24 @@ class TileServer(LanguageServer):
     def __init__(self, extensions: Extensions | None = None) -> None:
         super().__init__("tilery", sys.modules["tilery"].__version__)
         self.extensions = extensions
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, TextDocument] = {}
         self.checks: dict[str, asyncio.Task[None]] = {}
         self.seconds: dict[str, float] = {}
         """how long the last check of each document took"""
         self.uncollected = 0
         """the checks since garbage was collected"""
 
-    def document(self, uri: str) -> Document:
+    def document(self, uri: str) -> TextDocument:
         """Return the current version of a document."""
         known = self.documents.get(uri)
         if known is not None:
             return known
         text = self._lines(self.workspace.get_text_document(uri).source)
-        return Document(uri, text, extensions=self.extensions)
+        return TextDocument(uri, text, extensions=self.extensions)
 
     def open(self, opened: lsp.TextDocumentItem) -> None:
         lines = self._lines(opened.text)
-        self.documents[opened.uri] = Document(opened.uri, lines, opened.version, extensions=self.extensions)
+        self.documents[opened.uri] = TextDocument(opened.uri, lines, opened.version, extensions=self.extensions)
 
     def change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         """Change a document. The workspace of pygls is of no use: its lines end at more characters than an editor's."""
@@ -63,10 +63,10 @@ class TileServer(LanguageServer):
         for change in params.content_changes:
             lines = lines.changed(change)
         version = params.text_document.version
-        self.documents[known.uri] = Document(known.uri, lines, version, known, self.extensions)
+        self.documents[known.uri] = TextDocument(known.uri, lines, version, known, self.extensions)
 
-    def _lines(self, text: str) -> Lines:
-        return Lines(text, self.workspace.position_encoding or "utf-16")
+    def _lines(self, text: str) -> UnitLines:
+        return UnitLines(text, self.workspace.position_encoding or "utf-16")
 
     # ------------------------------------------------------------ diagnostics
 
@@ -166,13 +166,13 @@ def _add_documents(server: TileServer) -> None:
 def _add_questions(server: TileServer) -> None:
     """Add the features that answer questions about a position or a document."""
 
-    def at(method: str, answer: Callable[[Document, lsp.Position], Any], options: Any = None) -> None:
+    def at(method: str, answer: Callable[[TextDocument, lsp.Position], Any], options: Any = None) -> None:
         @server.feature(method, options)
         def handler(ls: TileServer, params: Any) -> Any:
             uri = params.text_document.uri
             return None if is_python(uri) else answer(ls.document(uri), params.position)
 
-    def about(method: str, answer: Callable[[Document, Any], Any], options: Any = None) -> None:
+    def about(method: str, answer: Callable[[TextDocument, Any], Any], options: Any = None) -> None:
         @server.feature(method, options)
         def handler(ls: TileServer, params: Any) -> Any:
             uri = params.text_document.uri

@@ -8,12 +8,12 @@ from functools import cache
 from lsprotocol import types as lsp
 
 from ..manual.describe import enums
-from ..text.lossless.reading import Part
+from ..text.lossless.reading import PlacedChunk
 from ..text.lossless.scopes import names_of
 from ..text.lossless.tokens import comments_in
-from ..text.lossless.tree import Kind
+from ..text.lossless.tree import TokenKind
 from ..text.parse.state import POISON
-from .document import Document, token_kinds
+from .document import TextDocument, token_kinds
 
 LEGEND = lsp.SemanticTokensLegend(
     ["function", "variable", "parameter", "class", "macro", "label", "type", "keyword", "enumMember", "number",
@@ -21,21 +21,21 @@ LEGEND = lsp.SemanticTokensLegend(
     ["declaration"],
 )  # fmt: skip
 _TYPES = {
-    Kind.OPERATION: "function",
-    Kind.VALUE: "variable",
-    Kind.SYMBOL: "class",
-    Kind.ALIAS: "macro",
-    Kind.LABEL: "label",
-    Kind.TYPE: "type",
-    Kind.KEYWORD: "keyword",
-    Kind.NUMBER: "number",
-    Kind.STRING: "string",
+    TokenKind.OPERATION: "function",
+    TokenKind.VALUE: "variable",
+    TokenKind.SYMBOL: "class",
+    TokenKind.ALIAS: "macro",
+    TokenKind.LABEL: "label",
+    TokenKind.TYPE: "type",
+    TokenKind.KEYWORD: "keyword",
+    TokenKind.NUMBER: "number",
+    TokenKind.STRING: "string",
 }
 Shown = tuple[int, int, str, bool]
 """The start and end of a token in the text, its type, and whether it declares something."""
 
 
-def semantic_tokens(document: Document, range: lsp.Range | None = None) -> lsp.SemanticTokens:
+def semantic_tokens(document: TextDocument, range: lsp.Range | None = None) -> lsp.SemanticTokens:
     """Return the tokens of a document, or of a range, in the encoding of the protocol."""
     lines = document.lines
     low = 0 if range is None else lines.offset(range.start)
@@ -57,13 +57,13 @@ def semantic_tokens(document: Document, range: lsp.Range | None = None) -> lsp.S
     return lsp.SemanticTokens(data)
 
 
-def _tokens(document: Document, low: int, high: int) -> Iterator[Shown]:
+def _tokens(document: TextDocument, low: int, high: int) -> Iterator[Shown]:
     for part in document.reading.parts:
         if part.end >= low and part.start <= high:
             yield from _part_tokens(part, low - part.start, high - part.start)
 
 
-def _part_tokens(part: Part, low: int, high: int) -> Iterator[Shown]:
+def _part_tokens(part: PlacedChunk, low: int, high: int) -> Iterator[Shown]:
     parsed = part.parsed
     found, spans, text = token_kinds(part), parsed.tokens.spans, parsed.text
     defined, arguments = parsed.defined, _arguments(part)
@@ -82,14 +82,14 @@ def _part_tokens(part: Part, low: int, high: int) -> Iterator[Shown]:
         name = _TYPES.get(found[index])
         if name is None:
             continue
-        if found[index] is Kind.VALUE and names.definition.get(index) in arguments:
+        if found[index] is TokenKind.VALUE and names.definition.get(index) in arguments:
             name = "parameter"
-        elif found[index] is Kind.KEYWORD and parsed.tokens.spelled[index] in _enum_words():
+        elif found[index] is TokenKind.KEYWORD and parsed.tokens.spelled[index] in _enum_words():
             name = "enumMember"
         yield part.start + start, part.start + stop, name, index in defined
 
 
-def _arguments(part: Part) -> set[int]:
+def _arguments(part: PlacedChunk) -> set[int]:
     """Return the tokens that define arguments of regions."""
     return {index for index, values in part.parsed.defined.items() if values and hasattr(values[0].owner, "ops")}
 
@@ -99,7 +99,7 @@ def _enum_words() -> frozenset[str]:
     return frozenset(member.text for enum in enums() for member in enum)
 
 
-def inlay_hints(document: Document, range: lsp.Range) -> list[lsp.InlayHint]:
+def inlay_hints(document: TextDocument, range: lsp.Range) -> list[lsp.InlayHint]:
     """Return the types of the values that are defined in a range, unless the text says them right there."""
     low, high = document.lines.offset(range.start), document.lines.offset(range.end)
     made: list[lsp.InlayHint] = []

@@ -16,7 +16,7 @@ from ..types import I1, Ptr, Scalar, Tile, Type
 from .numbers import decode
 
 if TYPE_CHECKING:
-    from ..engines.common.cutile_abi import Extent
+    from ..engines.common.cutile_abi import ArrayExtent
     from ..engines.common.memory import Memory
 
 ELEMENT = re.compile(r"\s*([^\[\]]+?)\s*\[([-\d\s,]+)\]\s*")
@@ -118,7 +118,9 @@ def _array(name: str, element: Scalar, address: int, shape: tuple[int, ...], str
     return ArrayArgument(name, element, address, shape, strides)
 
 
-def extent_arguments(params: Sequence[Type], values: Sequence[Any], extents: Iterable[Extent]) -> list[ArrayArgument]:
+def extent_arguments(
+    params: Sequence[Type], values: Sequence[Any], extents: Iterable[ArrayExtent]
+) -> list[ArrayArgument]:
     """List the arrays of a launch whose arguments are words, with the memory that they reach."""
     pointees = {
         value: param.element.pointee

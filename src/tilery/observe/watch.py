@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engines.common.tiles import Array
-from ..engines.reference.access import Access, Kind
+from ..engines.reference.access import Access, AccessKind
 from ..engines.reference.observe import Event, Observe
 from ..engines.reference.ops.memory import stored
 from ..ir import Op, Value
@@ -59,7 +59,7 @@ def writes(event: Event, access: Access, array: ArrayArgument, index: tuple[int,
         lane, element = int(where[0]), tuple(int(i) for i in where[1:])
         if isinstance(event.op, AtomicCASTko) and not _replaced(event, lane, element):
             continue
-        kind = "store" if access.kind is Kind.WRITE else event.op.name
+        kind = "store" if access.kind is AccessKind.WRITE else event.op.name
         value = None if access.value is None else _at(access.value, lane, element)
         raw = None if value is None else np.asarray(value, stored(array.element))
         text = "?" if raw is None else element_text(decode(array.element, raw)[()])

@@ -7,7 +7,7 @@ from ..attrs import MemoryOrderingSemantics as Ordering
 from ..declare.constraints import AnyTile, AnyTileView, BoolTile, IntTile, PtrTile, TokenType
 from ..declare.fields import attr, operand, optional, out, variadic
 from ..declare.operation import Op, op
-from ..declare.relations import Problem, same_shape, same_type
+from ..declare.relations import Objection, same_shape, same_type
 from ..ir import Value
 from ..types import GatherScatterView, Scalar, quoted
 from ..version import V13_3
@@ -23,9 +23,9 @@ def _tma(o: AtomicRedViewTko) -> Answer:
     """Check what the bulk copy engine requires."""
     if o.memory_ordering_semantics is not Ordering.RELAXED:
         message = "only 'relaxed' memory ordering is supported for view-based atomic reductions"
-        return Problem(message, "memory_ordering_semantics")
+        return Objection(message, "memory_ordering_semantics")
     if o.memory_scope is MemoryScope.SYS:
-        return Problem(
+        return Objection(
             "memory scope 'sys' is not supported for view-based atomic reductions; use 'tl_blk' or 'device' "
             "for TMA compatibility",
             "memory_scope",
@@ -112,7 +112,7 @@ class AtomicRedViewTko(Op):
                 "for element-wise atomic operations"
             )
         if self.mode is AtomicRMWMode.XCHG:
-            return Problem("atomic_red_view_tko op cannot use xchg operation", "mode")
+            return Objection("atomic_red_view_tko op cannot use xchg operation", "mode")
         return atomic_mode(self.mode, value.element) or _tma(self) or _positions(self, tile.rank)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..attrs import AtomicRMWMode, RoundingMode, TileEnum
 from ..attrs import MemoryOrderingSemantics as Ordering
 from ..checking import TYPE_CHECKING
-from ..declare.relations import Problem
+from ..declare.relations import Objection
 from ..diag import Note, NoteKind
 from ..ir import Block, Op, Value
 from ..types import (
@@ -32,7 +32,7 @@ from .effects import has_no_effect
 if TYPE_CHECKING:
     from typing import Any
 
-Answer = str | Problem | None
+Answer = str | Objection | None
 
 
 def commas(values: Iterable[object]) -> str:
@@ -51,7 +51,7 @@ def rounding(o: Any) -> Answer:
     allowed = o.opdef.field("rounding_mode").only
     if o.rounding_mode in allowed:
         return None
-    return Problem(f"invalid rounding mode specified, expect one of [{names(allowed)}]", "rounding_mode")
+    return Objection(f"invalid rounding mode specified, expect one of [{names(allowed)}]", "rounding_mode")
 
 
 def only_f32(o: Any, modifier: str, used: bool) -> Answer:
@@ -77,11 +77,11 @@ def memory_model(o: Any, kind: str, strongest: Ordering) -> Answer:
     ordering, scope = o.memory_ordering_semantics, o.memory_scope
     if ordering not in (Ordering.WEAK, Ordering.RELAXED, strongest):
         message = f"expect one of: weak, relaxed, or {strongest.text}, but got: {ordering.text}"
-        return Problem(message, "memory_ordering_semantics")
+        return Objection(message, "memory_ordering_semantics")
     if ordering is Ordering.WEAK:
-        return Problem(f"weak {kind} must not have memory scope", "memory_scope") if scope is not None else None
+        return Objection(f"weak {kind} must not have memory scope", "memory_scope") if scope is not None else None
     if scope is None:
-        return Problem(f"memory scope is required for {ordering.text} {kind}", "memory_scope")
+        return Objection(f"memory scope is required for {ordering.text} {kind}", "memory_scope")
     return None
 
 
@@ -89,7 +89,7 @@ def atomic_ordering(o: Any) -> Answer:
     if o.memory_ordering_semantics is not Ordering.WEAK:
         return None
     message = "memory ordering semantics must be one of: relaxed, acquire, release, acq_rel"
-    return Problem(message, "memory_ordering_semantics")
+    return Objection(message, "memory_ordering_semantics")
 
 
 def atomic_mode(mode: AtomicRMWMode, element: Type) -> Answer:
@@ -100,7 +100,7 @@ def atomic_mode(mode: AtomicRMWMode, element: Type) -> Answer:
             fine, words = element in (I32, I64, F32, F64), "integers or float of 32 or 64 bitwidth"
         case _:
             fine, words = element in (I32, I64), "integers i32 and i64"
-    return None if fine else Problem(f"'{mode.text}' works only with {words}", "mode")
+    return None if fine else Objection(f"'{mode.text}' works only with {words}", "mode")
 
 
 def pointee(pointers: Type, element: Type, name: str) -> Answer:
@@ -186,7 +186,7 @@ def view_access(o: Any) -> Answer:
     if (why := view_indices(view, [v.type for v in o.index])) is not None:
         return why
     if len(o.inbounds) != len(o.index):
-        return Problem(
+        return Objection(
             f"inbounds size ({len(o.inbounds)}) must match the number of index dimensions ({len(o.index)})",
             "inbounds",
         )
@@ -231,7 +231,7 @@ def leaves(o: Op, ancestors: Sequence[Op], loops: tuple[str, ...]) -> tuple[Op |
         if parent.name != "if":
             allowed = "', '".join(f"cuda_tile.{name}" for name in (*loops, "if"))
             message = f"can only be nested within a ancestor chain of '{allowed}' operations"
-            return None, Problem(message, related=((parent, "see unexpected ancestor operation"),))
+            return None, Objection(message, related=((parent, "see unexpected ancestor operation"),))
     return None, "can only be nested within a loop"
 
 
@@ -315,7 +315,7 @@ def _aggregate_yield(block: Block, operands: list[Any]) -> Answer:
 def _aggregate_effects(o: Any, block: Block) -> Answer:
     for inner in block.ops[:-1]:
         if not has_no_effect(inner):
-            return Problem(f"only memory-effect-free operations are allowed inside 'cuda_tile.{o.name}'", op=inner)
+            return Objection(f"only memory-effect-free operations are allowed inside 'cuda_tile.{o.name}'", op=inner)
     return None
 
 
@@ -378,13 +378,13 @@ def permuted(source: Value, result: Value, order: tuple[int, ...]) -> Answer:
         return f"expects at least rank 2, but got: {rank}"
     if len(order) != rank:
         message = f"expect permutation size ({len(order)}) to equal the rank of the source ({rank})"
-        return Problem(message, "permutation")
+        return Objection(message, "permutation")
     if len(set(order)) != rank:
-        return Problem("expect permutation elements to be unique", "permutation")
+        return Objection("expect permutation elements to be unique", "permutation")
     for index, dim in enumerate(order):
         if not 0 <= dim < rank:
             message = f"permutation element at index {index} ({dim}) is out of bound [0, {rank})"
-            return Problem(message, "permutation")
+            return Objection(message, "permutation")
     for index, dim in enumerate(order):
         if after[index] != before[dim]:
             return f"result shape invalid at index {index}, expected: {before[dim]}, but got: {after[index]}"
@@ -418,7 +418,7 @@ def inferred(o: Any, expected: Sequence[Type]) -> Answer:
     found = [v.type for v in o.results_]
     if found == list(expected):
         return None
-    return Problem(
+    return Objection(
         f"inferred type(s) {quoted_list(expected)} are incompatible with return type(s) of operation "
         f"{quoted_list(found)}",
         notes=(Note(f"'cuda_tile.{o.name}' op failed to infer returned types", kind=NoteKind.ERROR),),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..checking import TYPE_CHECKING
-from ..declare.relations import Rule, holds
+from ..declare.relations import Relation, holds
 from ..types import I1, Tile, Type
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def mask_of(value: Any) -> Type:
     return Tile(value.type.shape, I1)
 
 
-def is_mask(value: str, mask: str) -> Rule:
+def is_mask(value: str, mask: str) -> Relation:
     """Require that `mask` is a tile of i1 with the shape of `value`."""
 
     def test(o: Any) -> bool:

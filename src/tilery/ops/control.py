@@ -13,7 +13,7 @@ from ..declare.relations import (
     REGION_EFFECTS,
     RETURN_LIKE,
     TERMINATOR,
-    Problem,
+    Objection,
     same_type,
 )
 from ..ir import Block, Value
@@ -97,7 +97,7 @@ class Continue(Op):
             return problem
         if found == wanted:
             return None
-        return Problem(
+        return Objection(
             f"`{kind}` is missing a valid terminator. `continue` op should have operand types that match the parent "
             f"loop {what}: ({quoted_list(wanted)}), but found: ({quoted_list(found)})",
             bare=True,
@@ -194,7 +194,7 @@ def returned(o: Return, ancestors: Sequence[Op], through: tuple[str, ...], allow
         return f"has {len(found)} operands, but enclosing function (@{name}) returns {len(signature.results)}"
     for index, (given, wanted) in enumerate(zip(found, signature.results)):
         if given is not wanted:
-            return Problem(
+            return Objection(
                 f"type of return operand {index} ({quoted(given)}) doesn't match function result type "
                 f"({quoted(wanted)}) in function @{name}",
                 bare=True,

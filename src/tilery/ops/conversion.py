@@ -6,7 +6,7 @@ from ..attrs import IntegerOverflow, RoundingMode, Signedness
 from ..declare.constraints import FloatTile, I64Tile, IntTile, IntTile4, NumberTile, PtrTile
 from ..declare.fields import attr, flag, operand, out
 from ..declare.operation import Op, op
-from ..declare.relations import ELEMENTWISE, PURE, Problem, same_shape
+from ..declare.relations import ELEMENTWISE, PURE, Objection, same_shape
 from ..ir import Value
 from ..types import F32, F64, SCALARS, TF32, Scalar, quoted
 from ..version import V13_4
@@ -23,7 +23,7 @@ FORMAT = "$source attr-dict `:` type($source) `->` type($result)"
 def only_mode(mode: RoundingMode, allowed: RoundingMode) -> Answer:
     if mode is allowed:
         return None
-    return Problem(f"invalid rounding mode specified. Only '{allowed.text}' is supported", "rounding_mode")
+    return Objection(f"invalid rounding mode specified. Only '{allowed.text}' is supported", "rounding_mode")
 
 
 def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> Answer:
@@ -50,7 +50,7 @@ def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> 
     else:
         allowed = (NEAREST, zero)
         words = f"{what}. Only 'nearest_even' and 'zero' are supported for narrowing conversions to standard types"
-    return None if mode in allowed else Problem(words, "rounding_mode")
+    return None if mode in allowed else Objection(words, "rounding_mode")
 
 
 @op("bitcast", 0x09, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,

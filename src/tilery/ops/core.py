@@ -31,7 +31,7 @@ from ..declare.relations import (
     SYMBOL,
     SYMBOL_TABLE,
     TOP_LEVEL,
-    Problem,
+    Objection,
     same_element,
     same_rank,
     same_shape,
@@ -107,7 +107,7 @@ class Cat(Op):
     def check(self) -> Answer:
         lhs, rhs, result, dim = tile_shape(self.lhs), tile_shape(self.rhs), tile_shape(self.result), self.dim
         if not 0 <= dim < len(lhs):
-            return Problem(f"expect dim to be [0, {len(lhs)}), but got: {dim}", "dim")
+            return Objection(f"expect dim to be [0, {len(lhs)}), but got: {dim}", "dim")
         if lhs[dim] + rhs[dim] != result[dim]:
             return f"invalid concat at position {dim}, expected: {lhs[dim] + rhs[dim]} but got: {result[dim]}"
         for other, shape in (("rhs", rhs), ("result", result)):
@@ -202,7 +202,7 @@ class GetGlobal(Op):
         target = known.get(self.name_)
         if target is None:
             hint = suggest(self.name_, known)
-            return Problem(f"'{self.name_}' does not reference a valid global", "name", notes=hint)
+            return Objection(f"'{self.name_}' does not reference a valid global", "name", notes=hint)
         pointer = self.result.type.element if isinstance(self.result.type, Tile) else None
         if isinstance(pointer, Ptr) and target.value.element is not pointer.pointee:
             return (

@@ -11,7 +11,7 @@ from ..declare.relations import (
     ELEMENTWISE,
     NO_EFFECT,
     PURE,
-    Problem,
+    Objection,
     same_element,
     same_rank,
     same_shape,
@@ -88,9 +88,9 @@ class DivI(Op):
         """Unsigned integers cannot be rounded towards negative infinity."""
         if self.rounding not in self.opdef.field("rounding").only:
             allowed = names(self.opdef.field("rounding").only)
-            return Problem(f"invalid rounding mode specified, expect one of [{allowed}]", "rounding")
+            return Objection(f"invalid rounding mode specified, expect one of [{allowed}]", "rounding")
         if self.signedness is Signedness.UNSIGNED and self.rounding is RoundingMode.NEGATIVE_INF:
-            return Problem("rounding mode 'negative_inf' is not allowed with 'unsigned' flag", "rounding")
+            return Objection("rounding mode 'negative_inf' is not allowed with 'unsigned' flag", "rounding")
         return None
 
 
@@ -176,7 +176,7 @@ class NegI(Op):
 
     def check(self) -> Answer:
         if self.overflow is IntegerOverflow.NUW:
-            return Problem("'no_unsigned_wrap' overflow flag is not supported", "overflow")
+            return Objection("'no_unsigned_wrap' overflow flag is not supported", "overflow")
         return None
 
 

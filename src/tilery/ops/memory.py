@@ -7,7 +7,7 @@ from ..attrs import MemoryScope, OptimizationHints
 from ..declare.constraints import AnyTile, BoolTile, NumberTile, PtrTile, ScalarPtr, TokenType
 from ..declare.fields import AttrKind, attr, flag, operand, optional, optional_attr, out, variadic
 from ..declare.operation import Op, op
-from ..declare.relations import PURE, Problem, holds
+from ..declare.relations import PURE, Objection, holds
 from ..ir import Value
 from ..types import Ptr, Tile, quoted
 from ..version import V13_3, V13_4
@@ -30,12 +30,12 @@ class Alloca(Op):
 
     def check(self) -> Answer:
         if self.alignment <= 0 or self.alignment & (self.alignment - 1):
-            return Problem("'alignment' must be power of two", "alignment")
+            return Objection("'alignment' must be power of two", "alignment")
         pointer = tile_type(self.result).element
         assert isinstance(pointer, Ptr)
         size = 1 if pointer.pointee.bits == 1 else pointer.pointee.bits // 8
         if self.alignment < size:
-            return Problem(
+            return Objection(
                 f"'alignment' ({self.alignment}) must be at least the natural size ({size} bytes) "
                 f"for element type {quoted(pointer.pointee)}",
                 "alignment",

@@ -6,7 +6,7 @@ from ..attrs import Bounded, DivBy, Predicate, SameElements
 from ..declare.constraints import AnyTile, AnyType, TokenType
 from ..declare.fields import AttrKind, attr, operand, optional, out, variadic
 from ..declare.operation import Op, op
-from ..declare.relations import Problem, same_type
+from ..declare.relations import Objection, same_type
 from ..ir import Value
 from ..types import Ptr, Scalar, TensorView, Tile, Type
 from ..version import V13_2
@@ -117,10 +117,10 @@ class PrintTko(Op):
         while (position := self.str_.find("%", position)) >= 0:
             found = conversion.match(self.str_, position)
             if found is None:
-                return Problem("found unterminated format expression", "str")
+                return Objection("found unterminated format expression", "str")
             wanted += found[0] != "%%"
             # Scan the characters of a conversion again, as NVIDIA's verifier does; skip only %%.
             position += 2 if found[0] == "%%" else 1
         if wanted != len(self.args):
-            return Problem(f"incorrect number of operands: expected {wanted}, found {len(self.args)}", "args")
+            return Objection(f"incorrect number of operands: expected {wanted}, found {len(self.args)}", "args")
         return None

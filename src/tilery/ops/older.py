@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ..attrs import AtomicRMWMode, RoundingMode
 from ..checking import TYPE_CHECKING
 from ..declare.constraints import Constraint, ScalarInt, tile_of
-from ..declare.relations import PURE, Problem
+from ..declare.relations import PURE, Objection
 from ..ir import Op, UnknownOp, walk
 from ..types import F16, F32, F64, SCALARS
 from ..version import V13_1, V13_2, V13_3, Version
@@ -36,7 +36,7 @@ SECOND_FACTOR = tile_of(
 def _atomic_add(o: AtomicRMWTko) -> Answer:
     if o.mode is not AtomicRMWMode.ADDF or tile_type(o.arg).element in (F16, F32, F64):
         return o.check()
-    return o.check_types() or Problem("'addf' works only with floats f16, f32, and f64", "mode")
+    return o.check_types() or Objection("'addf' works only with floats f16, f32, and f64", "mode")
 
 
 def _join(o: Cat) -> Answer:
@@ -65,7 +65,7 @@ def _only_nearest(o: Any, words: str) -> Answer:
         return "converting tiles must not be a no-op"
     if o.rounding_mode is RoundingMode.NEAREST_EVEN:
         return None
-    return Problem(f"invalid rounding mode specified{words}. Only 'nearest_even' is supported", "rounding_mode")
+    return Objection(f"invalid rounding mode specified{words}. Only 'nearest_even' is supported", "rounding_mode")
 
 
 def _first_conversion(o: FToF) -> Answer:
@@ -102,7 +102,7 @@ def _third_body(o: Any) -> Answer:
         return why
     for inner in walk(o.body):
         if not _is_pure(inner):
-            return Problem(f"only pure operations are allowed inside 'cuda_tile.{o.name}'", op=inner)
+            return Objection(f"only pure operations are allowed inside 'cuda_tile.{o.name}'", op=inner)
     return None
 
 

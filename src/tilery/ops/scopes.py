@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
 from ..checking import TYPE_CHECKING
 from ..declare.operation import has_trait
-from ..declare.relations import FUNCTION, Problem
+from ..declare.relations import FUNCTION, Objection
 from ..ir import Op
 from .checks import Answer
 
@@ -43,7 +43,7 @@ def subprogram(loc: Attr | None) -> DISubprogram | None:
 def function_location(o: Any) -> Answer:
     """Check that a function's location is in a subprogram that links to its name."""
     if isinstance(o.loc, CallSite):
-        return Problem(
+        return Objection(
             ("invalid function debug info location: ", o.loc, ". Function location must not be a CallSiteLoc.")
         )
     found = located(o.loc)
@@ -55,7 +55,7 @@ def function_location(o: Any) -> Answer:
     why = "Function location must have cuda_tile.di_subprogram debug info scope."
     if isinstance(scope, DISubprogram):
         why = f'Function name "{o.sym_name}" does not match subprogram scope linkage name "{scope.linkageName}".'
-    return Problem(("invalid function debug info scope: ", scope, f". {why}"))
+    return Objection(("invalid function debug info scope: ", scope, f". {why}"))
 
 
 def body_locations(o: Any, inside: set[Attr | None]) -> Answer:
@@ -79,9 +79,9 @@ def body_locations(o: Any, inside: set[Attr | None]) -> Answer:
         prefix = "invalid operation debug info scope: "
         if outer is None:
             why = ". Operation has debug info scope, but function debug info scope is undefined."
-            return Problem((prefix, scope, why), op=inner)
+            return Objection((prefix, scope, why), op=inner)
         why = ". Operation debug info scope does not match function debug info scope: "
-        return Problem((prefix, scope, why, outer, "."), op=inner, bare=True)
+        return Objection((prefix, scope, why, outer, "."), op=inner, bare=True)
     return None
 
 
@@ -104,5 +104,5 @@ def global_locations(module: Any) -> Answer:
     for o in module.body.ops:
         if not has_trait(o, FUNCTION) and (found := located(o.loc)) is not None:
             parts = ("invalid operation debug info scope: ", found, ". Global variables must not have scope.")
-            return Problem(parts, op=o)
+            return Objection(parts, op=o)
     return None

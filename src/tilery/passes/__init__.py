@@ -1,6 +1,6 @@
 """The passes: each by name with its options, and pipelines of them in the syntax of mlir-opt."""
 
-from .pipeline import Pipeline, Step, parse_pipeline, run_pipeline
+from .pipeline import Pipeline, PipelineStep, parse_pipeline, run_pipeline
 from .registry import HOMES, PASSES, Option, Pass, find_pass, load_passes, register
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "Option",
     "Pass",
     "Pipeline",
-    "Step",
+    "PipelineStep",
     "find_pass",
     "load_passes",
     "parse_pipeline",

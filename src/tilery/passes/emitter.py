@@ -16,7 +16,7 @@ from .constants import filled
 OpT = TypeVar("OpT", bound=Op)
 
 
-class Emitter:
+class Appender:
     """A list of operations that grows, all with the place of another one."""
 
     def __init__(self, known: Ranges, loc: Any) -> None:

@@ -15,7 +15,7 @@ from ..ops import AddI, Continue, For, If, Loop, Offset
 from ..rewrite.editing import index_of, insert, replace_uses
 from ..types import I64, Ptr, Scalar, Tile
 from .constants import filled
-from .emitter import Emitter
+from .emitter import Appender
 
 LONGEST = 64
 """How many sums lead from a carried tile to the next one at most."""
@@ -48,23 +48,23 @@ def _carry_distance(entry: Op, block: Block, loop: For | Loop, n: int, forms: Fo
     distance = Value(Tile((), kind), loop.region)
     for home, o, found in steps:
         assert found is not None
-        made, total = Emitter(forms.known, o.loc), distance
+        made, total = Appender(forms.known, o.loc), distance
         for step in found:
             total = made.add(AddI(lhs=total, rhs=made.scalar(step, kind))).result
         insert(home, o, *made.ops)
         o.operands_ = (*o.operands_[:n], total, *o.operands_[n + 1 :])
-    before = Emitter(forms.known, loop.loc)
+    before = Appender(forms.known, loop.loc)
     zero = before.add(filled(Tile((), kind), 0)).result
     insert(block, loop, *before.ops)
     loop.initValues = (*loop.initValues[:n], zero, *loop.initValues[n + 1 :])
     loop.region.args[at] = distance
-    inside = Emitter(forms.known, loop.loc)
+    inside = Appender(forms.known, loop.loc)
     values = {tile: _moved(inside, start, distance)}
     loop.region.ops[:0] = inside.ops
     if isinstance(loop, For):
         old, left = loop.resultValues[n], Value(distance.type, loop)
         loop.resultValues = (*loop.resultValues[:n], left, *loop.resultValues[n + 1 :])
-        after = Emitter(forms.known, loop.loc)
+        after = Appender(forms.known, loop.loc)
         values[old] = _moved(after, start, left)
         where = index_of(block, loop) + 1
         block.ops[where:where] = after.ops
@@ -105,7 +105,7 @@ def _continues(block: Block) -> Iterator[tuple[Block, Continue]]:
                 yield from _continues(branch)
 
 
-def _moved(made: Emitter, start: Value, distance: Value) -> Value:
+def _moved(made: Appender, start: Value, distance: Value) -> Value:
     """Build the tile at a distance from the one before the loop."""
     assert isinstance(start.type, Tile)
     steps = made.spread(distance, start.type.shape)

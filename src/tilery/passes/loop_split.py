@@ -54,12 +54,12 @@ def loop_split(root: Op, report: Report, split_threshold: int = 1) -> None:
     The hint `cuda_tile.loop_split` of an `if`, its loop or its function, the innermost first, overrides the threshold.
     """
     size = sum(1 for _ in walk(root))
-    splitter = Splitter(report, GROWTH * size + 1024, EFFORT * size)
+    splitter = LoopSplitter(report, GROWTH * size + 1024, EFFORT * size)
     for function in isolated(root):
         splitter.run(function, _hint(function, split_threshold))
 
 
-class Splitter:
+class LoopSplitter:
     """Splits the loops of functions. `room` is how many operations it may add, `effort` how many it may look at."""
 
     def __init__(self, report: Report, room: int, effort: int) -> None:

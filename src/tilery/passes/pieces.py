@@ -42,7 +42,7 @@ from ..ops import (
 )
 from ..rewrite.editing import replace_operands
 from ..types import I1, I64, Scalar, Tile, TileView
-from .emitter import Emitter
+from .emitter import Appender
 from .views import Masks
 
 LARGE = Range(-(1 << 62), 1 << 62)
@@ -58,11 +58,11 @@ class Piece(NamedTuple):
     """A tile and the form that it may have. Its functions build operations."""
 
     op: Op
-    conditions: Callable[[Emitter], list[tuple[Value, Value]]]
+    conditions: Callable[[Appender], list[tuple[Value, Value]]]
     """Scalars of type i64; the tile has the form if the first of each pair is not greater than the second."""
-    tile: Callable[[Emitter], Value]
+    tile: Callable[[Appender], Value]
     """The tile if it has the form; is built after the conditions."""
-    wrap: Callable[[Emitter], Wrap] | None = None
+    wrap: Callable[[Appender], Wrap] | None = None
     """How the tile consists of two parts if it does not have the form."""
 
 
@@ -155,9 +155,9 @@ class Chooser:
         left = list(dict.fromkeys(value for value in last.operands if value in here))
         if len(inside) > MOST_OPS or any(isinstance(value.type, TileView) for value in left):
             return False
-        made = Emitter(masks.known, first.op.loc)
+        made = Appender(masks.known, first.op.loc)
         pairs = [pair for piece in pieces for pair in piece.conditions(made)]
-        affine = Emitter(masks.known, first.op.loc)
+        affine = Appender(masks.known, first.op.loc)
         copies = {piece.op.results[0]: piece.tile(affine) for piece in pieces}
         affine.ops += _dependents(between, copies)
         affine.ops += [clone(each, copies) for each in rest]
@@ -191,11 +191,11 @@ def _if_small(value: Value, bits: int) -> Piece:
     """Return the piece of a scalar that may be small and not negative. Its copy is limited, for its range."""
     kind = element(value)
 
-    def conditions(made: Emitter) -> list[tuple[Value, Value]]:
+    def conditions(made: Appender) -> list[tuple[Value, Value]]:
         number = made.cast(value, I64)
         return [(made.number(0, I64), number), (number, made.number(1 << bits, I64))]
 
-    def copy(made: Emitter) -> Value:
+    def copy(made: Appender) -> Value:
         limits = made.number(0, kind), made.number(1 << bits, kind)
         least = made.add(MaxI(lhs=value, rhs=limits[0], signedness=Signedness.SIGNED)).result
         return made.add(MinI(lhs=least, rhs=limits[1], signedness=Signedness.SIGNED)).result
@@ -204,7 +204,7 @@ def _if_small(value: Value, bits: int) -> Piece:
     return Piece(value.owner, conditions, copy)
 
 
-def _all(made: Emitter, pairs: Sequence[tuple[Value, Value]]) -> Value:
+def _all(made: Appender, pairs: Sequence[tuple[Value, Value]]) -> Value:
     """Build whether the first of each pair is not greater than the second."""
     found: Value | None = None
     for low, high in pairs:
@@ -254,7 +254,7 @@ def _split(block: Block, pieces: list[Piece], between: list[Op], known: Ranges) 
     """
     if not pieces:
         return
-    head = Emitter(known, pieces[0].op.loc)
+    head = Appender(known, pieces[0].op.loc)
     copies: dict[Value, Value] = {}
     wraps: list[tuple[Value, Wrap]] = []
     for piece in pieces:
@@ -269,7 +269,7 @@ def _split(block: Block, pieces: list[Piece], between: list[Op], known: Ranges) 
     for o in walk(block):
         replace_operands(o, copies)
     for tile, wrap in wraps:
-        splitter = Splitter(tile, wrap, head)
+        splitter = TileSplitter(tile, wrap, head)
         for o in dependents:
             splitter.follow(o, head.ops)
         splitter.enter(block)
@@ -279,7 +279,7 @@ def _split(block: Block, pieces: list[Piece], between: list[Op], known: Ranges) 
 class Masked:
     """Builds the masks of both parts of a tile."""
 
-    def __init__(self, head: Emitter, wrap: Wrap) -> None:
+    def __init__(self, head: Appender, wrap: Wrap) -> None:
         self.head, self.wrap = head, wrap
         self.found: dict[tuple[int, tuple[int, ...]], tuple[Value, Value]] = {}
 
@@ -295,10 +295,10 @@ class Masked:
         return self.found[dim, shape]
 
 
-class Splitter:
+class TileSplitter:
     """Builds operations on the parts of a tile next to those on the tile."""
 
-    def __init__(self, tile: Value, wrap: Wrap, head: Emitter) -> None:
+    def __init__(self, tile: Value, wrap: Wrap, head: Appender) -> None:
         self.masks, self.head = Masked(head, wrap), head
         self.dims = {tile: wrap.dim}
         """The dimension along which elements of a tile are neighbours because those of the wrapped one are."""
@@ -346,7 +346,7 @@ class Splitter:
             ops.append(o)
             return {}
         assert isinstance(pointers.type, Tile)
-        made = Emitter(self.head.known, o.loc)
+        made = Appender(self.head.known, o.loc)
         masks = self.masks.of(self.dims[pointers], pointers.type.shape)
         parts = []
         for copies, mask in zip(self.copies, masks):
@@ -389,7 +389,7 @@ def _modulo(o: RemI | DivI, masks: Masks) -> Piece | None:
     kind, shape = element(o.result), o.result.type.shape  # type: ignore[attr-defined]  # a tile of integers
     built: dict[str, Value] = {}
 
-    def conditions(made: Emitter) -> list[tuple[Value, Value]]:
+    def conditions(made: Appender) -> list[tuple[Value, Value]]:
         start, size = made.scalar(x.start, kind), made.scalar(by.start, kind)
         built["size"] = size
         rest = made.add(RemI(lhs=start, rhs=size, signedness=o.signedness)).result
@@ -404,10 +404,10 @@ def _modulo(o: RemI | DivI, masks: Masks) -> Piece | None:
             pairs.append((made.number(0, I64), made.cast(start, I64)))
         return pairs
 
-    def tile(made: Emitter) -> Value:
+    def tile(made: Appender) -> Value:
         return _affine(made, built["first"], () if isinstance(o, DivI) else x.steps, shape, kind)
 
-    def wrap(made: Emitter) -> Wrap:
+    def wrap(made: Appender) -> Wrap:
         (dim,) = along
         first = tile(made)
         second = made.add(SubI(lhs=first, rhs=made.spread(built["size"], shape))).result
@@ -476,7 +476,7 @@ def _span(x: Form, shape: tuple[int, ...]) -> Polynomial:
     return {product: factor for product, factor in total.items() if factor}
 
 
-def _affine(made: Emitter, start: Value, steps: Sequence[Polynomial], shape: tuple[int, ...], kind: Scalar) -> Value:
+def _affine(made: Appender, start: Value, steps: Sequence[Polynomial], shape: tuple[int, ...], kind: Scalar) -> Value:
     """Build the tile of a form."""
     total = made.spread(start, shape)
     for n, (step, size) in enumerate(zip(steps, shape)):

@@ -17,7 +17,7 @@ from .registry import OptionValue, Pass, find_pass
 
 
 @dataclass(slots=True)
-class Step:
+class PipelineStep:
     """A pass in a pipeline, its options, and the operations it runs on."""
 
     run: Pass
@@ -30,7 +30,7 @@ class Step:
 class Pipeline:
     """Passes in the order in which they run."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PipelineStep] = field(default_factory=list)
 
 
 TOKEN = re.compile(r"\s*(?:(?P<name>[\w.$:-]+)|(?P<sign>[(){},=])|(?P<quoted>\"[^\"]*\"|'[^']*'))")
@@ -65,7 +65,7 @@ def parse_pipeline(text: str) -> Pipeline:
         else:
             found = find_pass(token)
             options, at = _options(found, tokens, at + 1)
-            pipeline.steps.append(Step(found, options, tuple(anchors)))
+            pipeline.steps.append(PipelineStep(found, options, tuple(anchors)))
             if at < len(tokens) and tokens[at] not in (",", ")"):
                 raise TileError(f"pipeline: expected ',' after '{token}', got '{tokens[at]}'")
     if anchors:
@@ -106,7 +106,11 @@ def _options(found: Pass, tokens: list[str], at: int) -> tuple[dict[str, OptionV
 
 
 def run_pipeline(
-    module: Module, pipeline: Pipeline, after: Callable[[Step, Report], None] | None = None, *, log: bool = False
+    module: Module,
+    pipeline: Pipeline,
+    after: Callable[[PipelineStep, Report], None] | None = None,
+    *,
+    log: bool = False,
 ) -> Report:
     """Run passes on a module, in place. After each one, `after` is called with that pass's own report.
 
@@ -126,7 +130,7 @@ def run_pipeline(
     return total
 
 
-def _roots(module: Module, step: Step) -> list[Op]:
+def _roots(module: Module, step: PipelineStep) -> list[Op]:
     """The operations that a step runs on, chosen by its innermost anchor, or else by the kind of pass."""
     anchor = step.anchors[-1].rpartition(".")[2] if step.anchors else "any"
     if (found := BY_NAME.get(anchor)) is not None and found.has(FUNCTION):

@@ -41,7 +41,7 @@ from ..ops import (
 from ..rewrite.deadcode import erase_dead
 from ..rewrite.editing import replace_uses
 from ..types import DYNAMIC, I32, I64, GatherScatterView, PartitionView, Ptr, Scalar, TensorView, Tile
-from .emitter import Emitter
+from .emitter import Appender
 
 SIGNED = Signedness.SIGNED
 LESS, LESS_EQUAL = ComparisonPredicate.LESS_THAN, ComparisonPredicate.LESS_THAN_OR_EQUAL
@@ -190,7 +190,7 @@ def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
     limits = MaskLimits(((),) * len(shape)) if o.mask is None else masks.limits(o.mask)
     if limits is None:
         return None
-    made = Emitter(masks.known, o.loc)
+    made = Appender(masks.known, o.loc)
     if limits.after is not None and (isinstance(o, StorePtrTko) or len(shape) < 2):
         return None
     found = _view(made, form, shape, pointee, limits, o)
@@ -211,7 +211,7 @@ def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
 
 
 def _view(
-    made: Emitter, form: Form, shape: tuple[int, ...], pointee: Scalar, limits: MaskLimits, o: LoadPtrTko | StorePtrTko
+    made: Appender, form: Form, shape: tuple[int, ...], pointee: Scalar, limits: MaskLimits, o: LoadPtrTko | StorePtrTko
 ) -> tuple[Value, tuple[Value, ...]] | None:
     """Build a view and the index of a tile, which are the elements of an access; None if there is no such view."""
     base, start = form.base, form.start
@@ -270,7 +270,7 @@ def _view(
 
 
 def _from_position(
-    made: Emitter, base: Value, index: list[Value], sizes: list[int | Value], strides: list[int | Value],
+    made: Appender, base: Value, index: list[Value], sizes: list[int | Value], strides: list[int | Value],
     shape: tuple[int, ...], dim: int, first: Value,
 ) -> tuple[Value, int]:  # fmt: skip
     """Change a tensor so that it begins at a position along a dimension of its tile; return the base and a sparse one.
@@ -296,7 +296,7 @@ def _from_position(
 
 
 def _size(
-    made: Emitter, most: int, before: Sequence[Polynomial], conditions: Sequence[Polynomial], kind: Scalar
+    made: Appender, most: int, before: Sequence[Polynomial], conditions: Sequence[Polynomial], kind: Scalar
 ) -> int | Value:
     """Build the size of a dimension: the least limit, or none if a condition does not hold."""
     found: Value | None = None

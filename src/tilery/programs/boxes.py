@@ -19,7 +19,7 @@ from ..passes.pieces import Chooser
 from ..passes.views import views_of_pointers
 
 if TYPE_CHECKING:
-    from .launches import Call
+    from .launches import DecodedLaunch
 
 MOST_CHOICES = 2
 """How many times what follows a tile is built twice."""
@@ -27,7 +27,7 @@ Sizes = tuple[int, ...]
 """The number of bits of each integer argument and of each dimension of the grid; -1 for what is not known."""
 
 
-def sizes_of(call: Call) -> Sizes:
+def sizes_of(call: DecodedLaunch) -> Sizes:
     """Return the sizes of a launch."""
     values = [value.bit_length() if type(value) is int and value >= 0 else -1 for value in call.values]
     return (*values, *(n.bit_length() for n in call.grid))

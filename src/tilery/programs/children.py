@@ -18,7 +18,7 @@ from unittest.mock import patch
 from .imports import AfterImport
 
 if TYPE_CHECKING:
-    from .launches import Session
+    from .launches import LaunchSession
 
 VARIABLE = "TILERY_PROGRAMS_ON"
 RESULTS = "TILERY_PROGRAMS_RESULTS"
@@ -68,7 +68,7 @@ def wait_for(language: str, options: dict[str, object]) -> None:
     WAITING.append(AfterImport(package, enter))
 
 
-def report(session: Session) -> None:
+def report(session: LaunchSession) -> None:
     """Write the number of launches to the results directory, with the test that pytest names in the environment."""
     if RESULTS in os.environ:
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]

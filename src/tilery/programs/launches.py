@@ -17,7 +17,7 @@ import numpy as np
 from .. import hooks
 from ..diag import TileError
 from ..engines import registry
-from ..engines.common.cutile_abi import Extent
+from ..engines.common.cutile_abi import ArrayExtent
 from ..engines.common.errors import ExecutionError
 from ..engines.common.limits import Limits, Stats
 from ..engines.gpu.store import shape_class
@@ -41,7 +41,7 @@ NO_ENGINE = "none"
 
 
 @dataclass(slots=True)
-class Call:
+class DecodedLaunch:
     """A launch with its arguments decoded: everything needed to execute it, now or later."""
 
     bytecode: bytes
@@ -50,7 +50,7 @@ class Call:
     module: Module
     values: list[Any]
     names: list[str]
-    memory: list[Extent]
+    memory: list[ArrayExtent]
     """The arrays among the arguments, including those inside lists."""
     seconds: float | None = None
     """The time limit."""
@@ -59,11 +59,11 @@ class Call:
     """Whether it may start before the launch before it in its stream has ended."""
 
 
-Engine = Callable[[Call], None]
+Engine = Callable[[DecodedLaunch], None]
 
 
 @dataclass(slots=True)
-class Session:
+class LaunchSession:
     """The state that all launches inside one `on` share."""
 
     engine: Engine
@@ -73,7 +73,7 @@ class Session:
     """The name of the engine."""
     sanitizer: Sanitizer | None = None
 
-    def submit(self, call: Call, stream: int) -> None:
+    def submit(self, call: DecodedLaunch, stream: int) -> None:
         """Execute a launch, or add it to the graph that its stream is captured into."""
         call.stream = stream
         if (steps := device.STATE.recorded(stream)) is None:
@@ -81,18 +81,18 @@ class Session:
         else:
             steps.append(Captured(self, call))
 
-    def execute(self, call: Call) -> None:
+    def execute(self, call: DecodedLaunch) -> None:
         self.calls += 1
         call.seconds = self.seconds
         self.engine(call)
 
 
-CURRENT: list[Session] = []
+CURRENT: list[LaunchSession] = []
 """The sessions of the `on` that are active, the innermost last."""
 
 
 @contextmanager
-def active(session: Session) -> Iterator[None]:
+def active(session: LaunchSession) -> Iterator[None]:
     """Let kernels that have no frontend of their own be launched in a session."""
     CURRENT.append(session)
     try:
@@ -101,7 +101,7 @@ def active(session: Session) -> Iterator[None]:
         CURRENT.remove(session)
 
 
-def current() -> Session:
+def current() -> LaunchSession:
     """Return the session that is active."""
     if not CURRENT:
         raise TileError("a kernel was launched outside of `tilery.cutile.on` and `tilery.triton.on`")
@@ -111,7 +111,7 @@ def current() -> Session:
 class Captured:
     """A launch of a graph. It keeps the memory that the launch uses alive for as long as the graph."""
 
-    def __init__(self, session: Session, call: Call) -> None:
+    def __init__(self, session: LaunchSession, call: DecodedLaunch) -> None:
         self.session, self.call = session, call
         self.kept = memory_of(call)
 
@@ -122,7 +122,7 @@ class Captured:
         device.STATE.synchronize()
 
 
-def memory_of(call: Call) -> object:
+def memory_of(call: DecodedLaunch) -> object:
     """Return what keeps the arguments of the launch alive that is being started."""
     return getattr(device.THREAD, "arguments", None), [device.memory_at(each.address) for each in call.memory]
 
@@ -136,13 +136,13 @@ def open_session(
     sanitize: str | Sanitizer | None = None,
     tune: bool | dict[str, Any] = False,
     options: dict[str, Any] | None = None,
-) -> Session:
+) -> LaunchSession:
     """Return a session for the options that every `on` has; `options` are the engine's own."""
     if engine == registry.AUTO:
         engine = registry.DEFAULT if sanitize is not None else registry.find(registry.AUTO).name
     name = engine if isinstance(engine, str) else "a function"
     found = None if sanitize is None else hooks.sanitizer(sanitize)
-    session = Session(engine_named(engine, found, exact, options), seconds, name=name, sanitizer=found)
+    session = LaunchSession(engine_named(engine, found, exact, options), seconds, name=name, sanitizer=found)
     if tune:
         if name != "gpu":
             raise TileError(f"only engine 'gpu' can be tuned, got '{name}'")
@@ -173,7 +173,7 @@ def engine_named(
     variants: Counter[tuple[bytes, str]] = Counter()
     watched = {} if sanitizer is None else {"sanitize": sanitizer}
 
-    def kernel(call: Call, sizes: Sizes | None) -> Any:
+    def kernel(call: DecodedLaunch, sizes: Sizes | None) -> Any:
         """Return a compiled kernel; with views for launches of some sizes, None where it has none."""
         key = call.bytecode, call.entry, sizes
         if key not in kernels:
@@ -186,7 +186,7 @@ def engine_named(
             kernels[key] = made
         return kernels[key]
 
-    def execute(call: Call) -> None:
+    def execute(call: DecodedLaunch) -> None:
         limits = Limits(seconds=call.seconds)
 
         def launch(sizes: Sizes | None = None) -> Stats:
@@ -209,7 +209,7 @@ def engine_named(
     return execute
 
 
-def watch(launch: Callable[[], Stats], sanitizer: Sanitizer, call: Call) -> None:
+def watch(launch: Callable[[], Stats], sanitizer: Sanitizer, call: DecodedLaunch) -> None:
     """Launch with a sanitizer, which is told where; in several schedules, if it asks for them."""
     with sanitizer.lock:
         sanitizer.launched = "" if sanitizer.raises else program_line(sys._getframe())
@@ -232,7 +232,7 @@ def tuning(engine: Engine, options: dict[str, Any]) -> Engine:
     tell = options.pop("tell", lambda entry, result: None)
     known: set[tuple[bytes, str, str]] = set()
 
-    def execute(call: Call) -> None:
+    def execute(call: DecodedLaunch) -> None:
         slots = [struct.pack("<q", v) if isinstance(v, int) else b"" for v in call.values]
         shapes = shape_class(call.grid, call.module.entry(call.entry).function_type.params, slots)
         key = call.bytecode, call.entry, shapes
@@ -256,7 +256,7 @@ def recording(engine: Engine, directory: Path) -> Engine:
     directory.mkdir(parents=True, exist_ok=True)
     count = 0
 
-    def execute(call: Call) -> None:
+    def execute(call: DecodedLaunch) -> None:
         nonlocal count
         count += 1
         name = call.entry.split("_Kt")[0]

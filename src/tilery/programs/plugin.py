@@ -18,7 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from . import children
-from .launches import Session
+from .launches import LaunchSession
 from .scripts import for_children
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Together:
     """What the plugins of one run of pytest share."""
 
     stack: ExitStack = field(default_factory=ExitStack)
-    sessions: list[Session] = field(default_factory=list)
+    sessions: list[LaunchSession] = field(default_factory=list)
     sanitizer: Sanitizer | None = None
 
 

@@ -16,7 +16,7 @@ from ..diag import ErrorKind, TileError
 from ..engines.registry import DEFAULT
 from . import children
 from .frames import PACKAGE
-from .launches import Session
+from .launches import LaunchSession
 
 
 def for_children(options: dict[str, Any]) -> dict[str, Any]:
@@ -97,10 +97,10 @@ def _memory_limit(size: int) -> Iterator[None]:
 
 def run_script(
     language: str, file: str, arguments: Sequence[str] = (), *, also: Sequence[str] = (), **options: Any
-) -> Session:
+) -> LaunchSession:
     """Run a script to its end. Exceptions propagate, including SystemExit. Kernels of the languages `also` run, too."""
     path = str(Path(file).resolve().parent)
-    session: Session
+    session: LaunchSession
     with ExitStack() as stack:
         for each in (*also, language):
             session = stack.enter_context(import_module(children.LANGUAGES[each][1]).on(**options))

@@ -22,11 +22,11 @@ def parse(text: str, elements: Collection[str], make: Make) -> tuple[Any, ...]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise wrong("expected a list of arguments", text) from None
     assert isinstance(tree.body, ast.Tuple)
-    reader = Reader(text, elements, make)
+    reader = SignatureReader(text, elements, make)
     return tuple(reader.argument(node) for node in tree.body.elts)
 
 
-class Reader:
+class SignatureReader:
     """What the arguments of one text share."""
 
     def __init__(self, text: str, elements: Collection[str], make: Make) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from .errors import measure
 from .inputs import KINDS, draw
 from .probing import probe as find_overflow
-from .programs import REAL, Case, Program, make_case
+from .programs import REAL, Comparison, Program, make_case
 from .residues import COIN_SAMPLES, SAMPLES, Sampled, compare, degree_of
 from .running.runner import Runner
 from .screening import Screened, describe, screen
@@ -51,7 +51,7 @@ def reals(
     return verdict
 
 
-def _add_errors(verdict: Verdict, case: Case, runner: Runner) -> None:
+def _add_errors(verdict: Verdict, case: Comparison, runner: Runner) -> None:
     for side in "ab":
         found = measure(case, side, runner)
         verdict.facts[f"errors_{side}"] = [each.as_dict() for each in found]
@@ -63,7 +63,7 @@ def _add_errors(verdict: Verdict, case: Case, runner: Runner) -> None:
             )
 
 
-def _decide(case: Case, runner: Runner, samples: int, seed: int, sanitize: bool) -> Verdict:
+def _decide(case: Comparison, runner: Runner, samples: int, seed: int, sanitize: bool) -> Verdict:
     plain = draw(case, KINDS["normal"], seed)
     checked = {side: screen(case, side, plain) if sanitize else Screened() for side in "ab"}
     early = _from_screening(case, checked, plain)
@@ -90,7 +90,7 @@ def _decide(case: Case, runner: Runner, samples: int, seed: int, sanitize: bool)
     return _told_apart(case, sampled, separation, checked["b"])
 
 
-def _from_screening(case: Case, checked: dict[str, Screened], plain: Any) -> Verdict | None:
+def _from_screening(case: Comparison, checked: dict[str, Screened], plain: Any) -> Verdict | None:
     """Return a verdict if the sanitizer alone decides."""
     a, b = checked["a"], checked["b"]
     if a.stopped or a.faults:
@@ -113,7 +113,7 @@ def names(items: Sequence[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
-def _equal(case: Case, runner: Runner, sampled: Sampled) -> Verdict:
+def _equal(case: Comparison, runner: Runner, sampled: Sampled) -> Verdict:
     outs = names(case.outs)
     inputs = [name for name, buffer in case.buffers.items() if buffer.content == REAL]
     are = "is the same function" if len(case.outs) == 1 else "are the same functions"
@@ -132,7 +132,7 @@ def _equal(case: Case, runner: Runner, sampled: Sampled) -> Verdict:
     return verdict
 
 
-def _chance(case: Case, runner: Runner, sampled: Sampled) -> str:
+def _chance(case: Comparison, runner: Runner, sampled: Sampled) -> str:
     coins = sampled.used & {"roots", "choices"}
     if coins or sampled.used & {"exp", "functions", "maxima"}:
         parts = []
@@ -149,7 +149,7 @@ def _chance(case: Case, runner: Runner, sampled: Sampled) -> str:
     return f"at most 2^-{max(bits, 0)} for each element (degree at most {2 * degree}, {sampled.samples} samples)"
 
 
-def _told_apart(case: Case, sampled: Sampled, separation: Separation, b: Screened) -> Verdict:
+def _told_apart(case: Comparison, sampled: Sampled, separation: Separation, b: Screened) -> Verdict:
     witness = separation.witness
     if witness is not None:
         verdict = Verdict(

@@ -15,7 +15,7 @@ from .arithmetic.constants import digits
 from .arithmetic.enclosure import Enclosures
 from .arithmetic.numbers import NoSample
 from .inputs import ADVERSE, draw
-from .programs import REAL, Case
+from .programs import REAL, Comparison
 from .running.runner import Runner, contents, own_types, run_own
 
 
@@ -47,13 +47,13 @@ class Exact(Enclosures):
         return self.literal(values)
 
 
-def measure(case: Case, side: str, runner: Runner, seed: int = 71) -> list[Errors]:
+def measure(case: Comparison, side: str, runner: Runner, seed: int = 71) -> list[Errors]:
     """Measure the errors of a program's outputs, and bound them where its operations allow."""
     with np.errstate(all="ignore"):
         return _measure(case, side, runner, seed)
 
 
-def _measure(case: Case, side: str, runner: Runner, seed: int) -> list[Errors]:
+def _measure(case: Comparison, side: str, runner: Runner, seed: int) -> list[Errors]:
     buffers = case.all_buffers(side)
     program = case.a if side == "a" else case.b
     types = own_types(program, buffers)
@@ -92,7 +92,7 @@ def _note(errors: Errors, own: Array, mid: Array, rad: Array, element: Scalar, k
         errors.relative = max(errors.relative, float(distance.max()) / largest)
 
 
-def _bound(case: Case, side: str, runner: Runner, found: dict[str, Errors]) -> None:
+def _bound(case: Comparison, side: str, runner: Runner, found: dict[str, Errors]) -> None:
     numbers = Bounds()
     reals = {n: numbers.new(np.ones(b.shape), 0.0) for n, b in case.buffers.items() if b.content == REAL}
     data = contents(case, side, reals, numbers)

@@ -11,7 +11,7 @@ from ..floats.arithmetic import value as number
 from ..ir import walk
 from ..ops import Constant
 from ..types import F64
-from .programs import REAL, Case
+from .programs import REAL, Comparison
 from .running.runner import rounded_to
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -49,7 +49,7 @@ ADVERSE: dict[str, Draw] = {
 MOST_CONSTANTS = 64
 
 
-def ties(case: Case) -> dict[str, Draw]:
+def ties(case: Comparison) -> dict[str, Draw]:
     """Return kinds of inputs with many equal numbers: zeros, few numbers, and the constants that kernels have."""
     constants = {0.0, 1.0, -1.0}
     modules = {id(stage.module): stage.module for _, program in case.sides() for stage in program.stages}
@@ -72,7 +72,7 @@ def _ramp(shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.linspace(-300, 300, shape[-1] if shape else 1), shape)
 
 
-def draw(case: Case, kind: Draw, seed: int) -> dict[str, Array]:
+def draw(case: Comparison, kind: Draw, seed: int) -> dict[str, Array]:
     """Return real inputs as f64 that the narrowest type of each buffer holds. Numbers without a shape stay moderate."""
     rng = np.random.default_rng(seed)
     made: dict[str, Array] = {}

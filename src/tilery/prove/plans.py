@@ -39,7 +39,7 @@ Opener = Callable[[StagePlan, Mapping[str, int]], Opened]
 
 
 @dataclass(slots=True)
-class Plan:
+class ProofPlan:
     """Two programs, over buffers whose shapes depend on sizes."""
 
     buffers: dict[str, str]
@@ -136,7 +136,7 @@ def _read(file: str) -> Any:
 # ---------------------------------------------------------------- files
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(text: str) -> ProofPlan:
     """Read a plan from TOML: tables `sizes`, `buffers`, `scratch.a`, `scratch.b`, and arrays of tables `a` and `b`."""
     try:
         facts = tomllib.loads(text)
@@ -151,7 +151,7 @@ def parse_plan(text: str) -> Plan:
     outs = facts.get("outs", [])
     if not isinstance(outs, list):
         raise TileError("a plan's 'outs' must be a list of names")
-    return Plan(
+    return ProofPlan(
         _texts(facts.get("buffers", {}), "buffers"),
         _stages(facts.get("a"), "a"),
         _stages(facts.get("b"), "b"),

@@ -7,14 +7,14 @@ import numpy as np
 from ..diag import TileError
 from ..engines.common.tiles import Array
 from .inputs import HARD, draw
-from .programs import Case
+from .programs import Comparison
 from .running.runner import run_own
 
 FAR = 0.05
 """Programs that are equal should not differ by more than this, relative to the largest value, on any inputs."""
 
 
-def probe(case: Case, seed: int = 31) -> list[str]:
+def probe(case: Comparison, seed: int = 31) -> list[str]:
     """Run both programs in their own types on inputs that overflow in careless ones; return what was noticed."""
     found: dict[str, list[str]] = {}
     for number, (kind, how) in enumerate(HARD.items()):

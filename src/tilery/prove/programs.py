@@ -73,7 +73,7 @@ class Buffer:
 
 
 @dataclass(slots=True)
-class Case:
+class Comparison:
     """Two programs, the buffers they share, and which of them are compared."""
 
     a: Program
@@ -91,7 +91,7 @@ class Case:
         return {**self.buffers, **self.scratch[side]}
 
 
-def make_case(a: Program, b: Program, inputs: Mapping[str, Any], outs: Mapping[str, Any] | Sequence[str]) -> Case:
+def make_case(a: Program, b: Program, inputs: Mapping[str, Any], outs: Mapping[str, Any] | Sequence[str]) -> Comparison:
     """Check and complete two programs: find the type of every buffer, and make those that are outputs only."""
     buffers = {name: _buffer(name, given, REAL) for name, given in inputs.items()}
     if isinstance(outs, Mapping):
@@ -99,7 +99,7 @@ def make_case(a: Program, b: Program, inputs: Mapping[str, Any], outs: Mapping[s
     for name in outs:
         if name not in buffers:
             raise TileError(f"prove: nothing says which shape the output '{name}' has")
-    case = Case(a, b, buffers, list(outs))
+    case = Comparison(a, b, buffers, list(outs))
     for side, program in case.sides():
         case.scratch[side] = {n: _buffer(n, given, UNDEFINED) for n, given in program.scratch.items()}
         known = case.all_buffers(side)

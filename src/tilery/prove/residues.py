@@ -13,9 +13,9 @@ from ..engines.kernel import ExecutionError
 from ..ir import Refused
 from .arithmetic.constants import Constants
 from .arithmetic.degrees import Degrees
-from .arithmetic.field import FINITE, UNDEF, Field, Model, differing, kind_of
+from .arithmetic.field import FINITE, UNDEF, FieldSample, Model, differing, kind_of
 from .arithmetic.numbers import NoSample, U
-from .programs import REAL, Case
+from .programs import REAL, Comparison
 from .running.runner import Runner, contents
 
 SAMPLES = 2
@@ -57,7 +57,7 @@ def models(used: set[str]) -> Iterator[tuple[Model, str]]:
                 yield Model(how, log), "ab"
 
 
-def compare(case: Case, runner: Runner, samples: int = SAMPLES, seed: int = 1) -> Sampled:
+def compare(case: Comparison, runner: Runner, samples: int = SAMPLES, seed: int = 1) -> Sampled:
     """Compare two programs; where one model tells them apart, try those that keep other laws."""
     constants = Constants()
     for _, program in case.sides():
@@ -80,14 +80,14 @@ def compare(case: Case, runner: Runner, samples: int = SAMPLES, seed: int = 1) -
 
 
 def _compare(
-    case: Case, runner: Runner, samples: int, seed: int, model: Model, constants: Constants, order: str = "ab"
+    case: Comparison, runner: Runner, samples: int, seed: int, model: Model, constants: Constants, order: str = "ab"
 ) -> Sampled:
     out = Sampled("silent", least=1 << 31)
     seen = {name: np.zeros(case.buffers[name].shape, int) for name in case.outs if case.buffers[name].is_float}
     undefined = {name: np.zeros(a.shape, bool) for name, a in seen.items()}
     drawn, wanted = 0, samples
     while drawn < max(wanted * PATIENCE, LEAST_PATIENCE):
-        world = Field(seed * 10_007 + drawn, constants, model)
+        world = FieldSample(seed * 10_007 + drawn, constants, model)
         drawn += 1
         try:
             pair = _run_both(case, runner, world, order)
@@ -114,7 +114,7 @@ def _compare(
     return _finished(case, out, seen, undefined, wanted)
 
 
-def _run_both(case: Case, runner: Runner, world: Field, order: str) -> list[dict[str, Array]]:
+def _run_both(case: Comparison, runner: Runner, world: FieldSample, order: str) -> list[dict[str, Array]]:
     reals = {n: world.random(b.shape) for n, b in case.buffers.items() if b.content == REAL}
     made = {}
     for side in order:
@@ -123,7 +123,9 @@ def _run_both(case: Case, runner: Runner, world: Field, order: str) -> list[dict
     return [made["a"], made["b"]]
 
 
-def _difference(case: Case, pair: list[dict[str, Array]], seen: dict[str, Array], undefined: dict[str, Array]) -> str:
+def _difference(
+    case: Comparison, pair: list[dict[str, Array]], seen: dict[str, Array], undefined: dict[str, Array]
+) -> str:
     """Return where two runs differ, or nothing; count the elements that were compared."""
     for name in case.outs:
         x, y = (data[name] for data in pair)
@@ -145,7 +147,9 @@ def _difference(case: Case, pair: list[dict[str, Array]], seen: dict[str, Array]
     return ""
 
 
-def _finished(case: Case, out: Sampled, seen: dict[str, Array], undefined: dict[str, Array], wanted: int) -> Sampled:
+def _finished(
+    case: Comparison, out: Sampled, seen: dict[str, Array], undefined: dict[str, Array], wanted: int
+) -> Sampled:
     known = sum(int((a >= wanted).sum()) for a in seen.values())
     out.undefined = sum(int((u & (seen[n] < wanted)).sum()) for n, u in undefined.items())
     total = sum(a.size for a in seen.values())
@@ -162,7 +166,7 @@ def _finished(case: Case, out: Sampled, seen: dict[str, Array], undefined: dict[
     return out
 
 
-def degree_of(case: Case, side: str, runner: Runner) -> int:
+def degree_of(case: Comparison, side: str, runner: Runner) -> int:
     """Return a bound on the degree of every output of a program that computes rational functions."""
     numbers = Degrees()
     reals = {n: np.ones(b.shape, U) for n, b in case.buffers.items() if b.content == REAL}

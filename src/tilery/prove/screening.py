@@ -8,7 +8,7 @@ from ..diag import ErrorKind, TileError
 from ..engines.common.tiles import Array
 from ..engines.kernel import ExecutionError, Limits
 from ..sanitize import Report, Sanitizer
-from .programs import Case
+from .programs import Comparison
 from .running.runner import run_own
 
 CHECKS = "bounds,alignment,uninit,promise,undefined,race"
@@ -42,7 +42,7 @@ def describe(report: Report) -> str:
     return f"{report.check}: {report.message}"
 
 
-def screen(case: Case, side: str, reals: dict[str, Array]) -> Screened:
+def screen(case: Comparison, side: str, reals: dict[str, Array]) -> Screened:
     """Run a program in its own types under the sanitizer."""
     found = Screened()
     watch = Sanitizer(CHECKS)

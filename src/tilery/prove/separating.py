@@ -13,7 +13,7 @@ from ..engines.kernel import ExecutionError
 from .arithmetic.enclosure import Enclosures, apart
 from .arithmetic.numbers import NoSample, U
 from .inputs import KINDS, RARE, Draw, draw, ties
-from .programs import Case
+from .programs import Comparison
 from .running.runner import Runner, contents, run_own
 from .screening import LIMITS
 from .verdict import Witness
@@ -35,13 +35,13 @@ class Separation:
         """Whether every element of every run was enclosed in a narrow interval."""
 
 
-def separate(case: Case, runner: Runner, seed: int = 11) -> Separation:
+def separate(case: Comparison, runner: Runner, seed: int = 11) -> Separation:
     """Look for inputs on which two programs surely differ."""
     with np.errstate(all="ignore"):
         return _separate(case, runner, seed, KINDS)
 
 
-def separate_rarely(case: Case, runner: Runner, seed: int = 11) -> Separation:
+def separate_rarely(case: Comparison, runner: Runner, seed: int = 11) -> Separation:
     """Look for such inputs where residues may not: at equal numbers, and where many comparisons have one outcome.
 
     Results there that are not finite, or nearly the same in the kernels' own types, show nothing: a denominator may be
@@ -64,7 +64,7 @@ def _differ(witness: Witness) -> bool:
     return bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) > CLEAR * max(abs(a), abs(b)))
 
 
-def _separate(case: Case, runner: Runner, seed: int, kinds: Mapping[str, Draw]) -> Separation:
+def _separate(case: Comparison, runner: Runner, seed: int, kinds: Mapping[str, Draw]) -> Separation:
     found = Separation()
     found.known = True
     for number, kind in enumerate(kinds.values()):
@@ -102,7 +102,7 @@ def _separate(case: Case, runner: Runner, seed: int, kinds: Mapping[str, Draw]) 
 
 
 def _compare(
-    case: Case, pair: list[dict[str, Array]], numbers: Enclosures, reals: dict[str, Array], found: Separation
+    case: Comparison, pair: list[dict[str, Array]], numbers: Enclosures, reals: dict[str, Array], found: Separation
 ) -> Witness | None:
     for name in case.outs:
         x, y = (data[name] for data in pair)
@@ -152,7 +152,7 @@ def _shown(pair: Any, where: tuple[int, ...]) -> str:
     return f"{mid:.9g}" if not np.isfinite(mid) or rad == 0 else f"{mid:.9g} ± {rad:.2g}"
 
 
-def own_values(case: Case, witness: Witness) -> tuple[str, str] | None:
+def own_values(case: Comparison, witness: Witness) -> tuple[str, str] | None:
     """Run both programs in their own types on the witness; return what they compute at its element."""
     shown = []
     for side, _ in case.sides():

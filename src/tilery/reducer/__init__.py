@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 from .function import reduce
 from .search import Reduction
 
-__all__ = ["Case", "Launch", "Reduction", "reduce"]
+__all__ = ["Case", "CaseLaunch", "Reduction", "reduce"]

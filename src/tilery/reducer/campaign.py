@@ -21,10 +21,9 @@ from ..engines.semantics import same_bits
 from ..ir import walk
 from ..ops import Constant, Entry, Module, Return
 from ..smith import smith_with_contract
-from ..smith.contract import Buffer
-from ..smith.contract import Launch as Contracted
+from ..smith.contract import Buffer, Launch
 from ..version import SUPPORTED, Version
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 from .oracles import Differs, TileirasOracle, with_steps
 from .report import as_text, shown, summary
 from .runners import CandidateRunner, InProcess, Remote, Threads, ends_child
@@ -37,7 +36,7 @@ TOGETHER = 8
 
 
 @dataclass(frozen=True)
-class Plan:
+class CampaignPlan:
     """The work of a campaign for each seed: the module that it makes, and the comparison."""
 
     against: str = "tileiras"
@@ -86,7 +85,7 @@ class Plan:
         return [Case(module, launched(launch, seed + n)) for n, launch in enumerate(contract.launches)]
 
 
-def launched(launch: Contracted, seed: int) -> Launch:
+def launched(launch: Launch, seed: int) -> CaseLaunch:
     """Return a launch of a random module, with random bits in its buffers."""
     import numpy as np
 
@@ -110,7 +109,7 @@ def launched(launch: Contracted, seed: int) -> Launch:
             bits = np.array([argument.bits << (13 if argument.type is TF32 else 0)], f"u{dtype.itemsize}")
             with np.errstate(invalid="ignore"):
                 args.append(float(to_f64(bits.view(dtype), argument.type)[0]))
-    return Launch(launch.entry, launch.grid, tuple(args))
+    return CaseLaunch(launch.entry, launch.grid, tuple(args))
 
 
 # ---------------------------------------------------------------- one seed
@@ -143,7 +142,7 @@ def end_child() -> None:
         _local.child = None
 
 
-def check_seed(plan: Plan, seed: int) -> dict[str, Any]:
+def check_seed(plan: CampaignPlan, seed: int) -> dict[str, Any]:
     """Return the outcomes of a seed: for each case of it that shows a fault, its number and what is wrong."""
     test = plan.test()
     found = {}
@@ -154,12 +153,12 @@ def check_seed(plan: Plan, seed: int) -> dict[str, Any]:
     return {"seed": seed, "outcomes": found}
 
 
-def check_seeds(plan: Plan, seeds: list[int]) -> list[dict[str, Any]]:
+def check_seeds(plan: CampaignPlan, seeds: list[int]) -> list[dict[str, Any]]:
     """Return the outcomes of some seeds."""
     return [check_seed(plan, seed) for seed in seeds]
 
 
-def reduce_finding(plan: Plan, item: tuple[int, int]) -> dict[str, Any]:
+def reduce_finding(plan: CampaignPlan, item: tuple[int, int]) -> dict[str, Any]:
     """Reduce one case of a seed; return it as plain data."""
     seed, number = item
     case, test = with_steps(plan.cases(seed)[number], plan.seconds), plan.test()
@@ -199,14 +198,14 @@ def cause(found: Reduction) -> str:
 
 # ---------------------------------------------------------------- the campaign
 
-Map = Callable[[Callable[[Plan, Any], Any], Plan, Iterable[Any]], Iterator[Any]]
+Map = Callable[[Callable[[CampaignPlan, Any], Any], CampaignPlan, Iterable[Any]], Iterator[Any]]
 """Calls a function with a plan and each of some items, and yields the results in any order."""
 
 
 def map_here(jobs: int) -> Map:
     """Return a `Map` that uses threads of this process; tests run in children."""
 
-    def run(function: Callable[[Plan, Any], Any], plan: Plan, items: Iterable[Any]) -> Iterator[Any]:
+    def run(function: Callable[[CampaignPlan, Any], Any], plan: CampaignPlan, items: Iterable[Any]) -> Iterator[Any]:
         with ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(function, plan, item) for item in items]
             try:
@@ -229,7 +228,7 @@ class Campaign:
     own. A campaign without `shard` reads all journals, does what is missing, and writes what was found.
     """
 
-    plan: Plan
+    plan: CampaignPlan
     folder: Path
     seeds: range
     run_all: Map

@@ -24,7 +24,7 @@ USUAL = ("i1", "i8", "i16", "i64", "f16", "f64")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Launch:
+class CaseLaunch:
     """A launch of an entry: its grid, and an array or a number for each parameter.
 
     `uninit` are the positions of arrays that count as never written, `outputs` of those that it must also write. After
@@ -59,7 +59,7 @@ class Case:
     """A module that shows a fault, and the launch that shows it, if it takes one."""
 
     module: Module
-    launch: Launch | None = None
+    launch: CaseLaunch | None = None
 
     def copy(self) -> Case:
         """Return a copy whose module may be changed."""

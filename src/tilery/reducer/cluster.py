@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..diag import ErrorKind, TileError
-from .campaign import Map, Plan
+from .campaign import CampaignPlan, Map
 from .case import digest
 
 TRIES = 10
@@ -17,7 +17,7 @@ PATIENCE = "30s"
 def map_on(scheduler: str) -> Map:
     """Return a `Map` that uses the workers of a scheduler, such as `tcp://host:8786`."""
 
-    def run(function: Callable[[Plan, Any], Any], plan: Plan, items: Iterable[Any]) -> Iterator[Any]:
+    def run(function: Callable[[CampaignPlan, Any], Any], plan: CampaignPlan, items: Iterable[Any]) -> Iterator[Any]:
         with connect(scheduler) as client:
             yield from _run(client, function, plan, list(items))
 
@@ -39,7 +39,9 @@ def connect(scheduler: str) -> Any:
         raise TileError(f"there is no scheduler at '{scheduler}': {error}") from None
 
 
-def _run(client: Any, function: Callable[[Plan, Any], Any], plan: Plan, items: list[Any]) -> Iterator[Any]:
+def _run(
+    client: Any, function: Callable[[CampaignPlan, Any], Any], plan: CampaignPlan, items: list[Any]
+) -> Iterator[Any]:
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 

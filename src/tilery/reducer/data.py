@@ -11,7 +11,7 @@ from ..attrs import Dense, FloatAttr
 from ..diag import TileError
 from ..ops import Constant
 from ..types import I1, TF32, Function, Ptr, Scalar, Tile, Type
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 
 
 def simpler_launches(case: Case) -> Iterator[Case | None]:
@@ -39,7 +39,7 @@ def _grids(grid: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
                 yield (*grid[:axis], extent, *grid[axis + 1 :])  # type: ignore[misc]  # three items
 
 
-def _with_argument(launch: Launch, number: int, value: Any) -> Launch:
+def _with_argument(launch: CaseLaunch, number: int, value: Any) -> CaseLaunch:
     return replace(launch, args=(*launch.args[:number], value, *launch.args[number + 1 :]))
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from typing import Any
 
 from ..diag import TileError
-from .campaign import Map, Plan
+from .campaign import CampaignPlan, Map
 
 TRIES = 10
 """How often an executor may break without a result in between."""
@@ -20,7 +20,7 @@ def map_on_executor(make: Callable[[], Executor]) -> Map:
     submitted to a new one. An executor whose cluster starts tasks again by itself never breaks.
     """
 
-    def run(function: Callable[[Plan, Any], Any], plan: Plan, items: Iterable[Any]) -> Iterator[Any]:
+    def run(function: Callable[[CampaignPlan, Any], Any], plan: CampaignPlan, items: Iterable[Any]) -> Iterator[Any]:
         todo, tries = list(items), 0
         while todo:
             with make() as executor:

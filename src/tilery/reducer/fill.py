@@ -16,7 +16,7 @@ from ..ir import Block, Op, UnknownOp, Value, walk
 from ..ops import Constant, Entry, MakeToken
 from ..rewrite.editing import map_operands
 from ..types import I1, TOKEN, Function, Ptr, Scalar, Tile, Type
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 
 
 class Replacement(Enum):
@@ -189,7 +189,7 @@ class Filler:
 
     # ------------------------------------------------------------ the end
 
-    def finish(self) -> Launch | None:
+    def finish(self) -> CaseLaunch | None:
         """Use the replacements, and add what they need; return the launch with the added parameters."""
         launch = self.launch
         for scope in (*self.done, *self.scopes):
@@ -215,7 +215,7 @@ def _substitute(o: Op, resolve: Callable[[Value], Value | None], values: dict[Va
             setattr(o, f.attr, resolve(value))
 
 
-def add_parameters(entry: Entry, params: list[Value], launch: Launch | None) -> Launch | None:
+def add_parameters(entry: Entry, params: list[Value], launch: CaseLaunch | None) -> CaseLaunch | None:
     """Add parameters to an entry, and arguments to its launch: zeros, and arrays of a few zeros."""
     entry.body.args += params
     entry.function_type = Function([v.type for v in entry.body.args])

@@ -11,7 +11,7 @@ from ..ir import clone
 from ..ops import Module
 from ..verifier.verify import verify
 from ..version import Version
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 from .runners import InProcess
 from .search import Reduction, Search
 
@@ -20,7 +20,7 @@ def reduce(
     module: Module,
     interesting: Callable[..., bool],
     *,
-    launch: Launch | None = None,
+    launch: CaseLaunch | None = None,
     version: Version | str | None = None,
     seed: int = 0,
     seconds: float | None = None,

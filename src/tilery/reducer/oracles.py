@@ -22,7 +22,7 @@ from ..text.print.printer import show
 from ..types import Ptr, Tile
 from ..verifier.verify import verify
 from ..version import Version
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 from .child import ADDRESS_SPACE
 from .runners import HANG, run_command
 
@@ -147,7 +147,7 @@ FAILS = " fails: "
 """The text between an engine and its message, in an outcome."""
 
 
-def execute(module: Module, launch: Launch, engine: str, seconds: float, *, backwards: bool = False) -> list[bytes]:
+def execute(module: Module, launch: CaseLaunch, engine: str, seconds: float, *, backwards: bool = False) -> list[bytes]:
     """Return what a launch leaves in arrays and globals, and what it prints; `backwards` places arrays differently."""
     from ..engines.common.limits import Limits
     from ..engines.registry import load_engine
@@ -162,7 +162,7 @@ def execute(module: Module, launch: Launch, engine: str, seconds: float, *, back
     return [*left, "".join(printed).encode("utf-8", "surrogateescape")]
 
 
-def expected(module: Module, launch: Launch, seconds: float, checks: str = "all") -> list[bytes] | None:
+def expected(module: Module, launch: CaseLaunch, seconds: float, checks: str = "all") -> list[bytes] | None:
     """Return what a launch leaves on the reference engine; None if these checks report it, or it depends on addresses.
 
     What the sanitizer reports is not defined, so a difference there means nothing.
@@ -177,7 +177,7 @@ def expected(module: Module, launch: Launch, seconds: float, checks: str = "all"
     return first if first == second else None
 
 
-def faults(module: Module, launch: Launch, checks: str, seconds: float) -> list[str] | None:
+def faults(module: Module, launch: CaseLaunch, checks: str, seconds: float) -> list[str] | None:
     """Return the names of the checks that found a fault in a launch; None if it did not end or cannot start."""
     try:
         return sanitized(module, launch, checks, launch.steps, seconds)[0]
@@ -185,7 +185,9 @@ def faults(module: Module, launch: Launch, checks: str, seconds: float) -> list[
         return None
 
 
-def sanitized(module: Module, launch: Launch, checks: str, steps: int | None, seconds: float) -> tuple[list[str], int]:
+def sanitized(
+    module: Module, launch: CaseLaunch, checks: str, steps: int | None, seconds: float
+) -> tuple[list[str], int]:
     """Return the names of the checks that found a fault in a launch, and how many steps it took."""
     from ..engines.common.limits import Limits
     from ..engines.registry import load_engine
@@ -214,7 +216,7 @@ def with_steps(case: Case, seconds: float) -> Case:
     return replace(case, launch=replace(launch, steps=MORE * steps + FEW))
 
 
-def equal_but_for_nan(module: Module, launch: Launch, left: list[bytes], right: list[bytes]) -> bool:
+def equal_but_for_nan(module: Module, launch: CaseLaunch, left: list[bytes], right: list[bytes]) -> bool:
     """Compare two results bit by bit; a NaN may have other bits, as the specification leaves them open."""
     import numpy as np
 
@@ -377,7 +379,7 @@ class ProvenAfter:
         return None if verify(after, max_errors=1) else after
 
 
-def real_arrays(module: Module, launch: Launch) -> set[int]:
+def real_arrays(module: Module, launch: CaseLaunch) -> set[int]:
     """Return the positions of arrays of floats among the arguments of a launch."""
     return {
         number

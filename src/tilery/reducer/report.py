@@ -11,7 +11,7 @@ from typing import Any
 
 from ..text.print.printer import show
 from ..types import Ptr, Tile
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 from .data import filled, one
 from .oracles import CommandOracle, Differs, DiffersAfter, Message, ProvenAfter, Sanitized, TileirasOracle, real_arrays
 from .search import Reduction
@@ -71,7 +71,7 @@ def _commands(test: Any, name: str, launch: list[str]) -> list[list[str]]:
     return []
 
 
-def launch_options(case: Case, launch: Launch, stem: str, arrays: dict[str, bytes]) -> list[str]:
+def launch_options(case: Case, launch: CaseLaunch, stem: str, arrays: dict[str, bytes]) -> list[str]:
     """Return the options of a launch; arrays that no option can make are added to `arrays`."""
     options = ["--grid", ",".join(map(str, launch.grid))]
     if len(case.module.entries) > 1:
@@ -88,7 +88,7 @@ def launch_options(case: Case, launch: Launch, stem: str, arrays: dict[str, byte
     return options
 
 
-def prove_options(case: Case, launch: Launch, stem: str, arrays: dict[str, bytes]) -> list[str]:
+def prove_options(case: Case, launch: CaseLaunch, stem: str, arrays: dict[str, bytes]) -> list[str]:
     """Return the options of `tilery prove` for a launch; arrays of integers are added to `arrays`."""
     options = ["--grid", ",".join(map(str, launch.grid))]
     if len(case.module.entries) > 1:

@@ -26,7 +26,7 @@ from ..types import (
     Tile,
     Type,
 )
-from .case import Case, Launch
+from .case import Case, CaseLaunch
 from .fill import default_argument, values_of
 
 Change = Callable[[Type], Type]
@@ -231,7 +231,7 @@ def _fit_number(item: Any, change: Change) -> Any:
     return IntAttr(new, 0) if new.is_int else FloatAttr.of(new, 0.0)
 
 
-def _fit_launch(launch: Launch | None, entry: Entry, old: Sequence[Type]) -> Launch | None:
+def _fit_launch(launch: CaseLaunch | None, entry: Entry, old: Sequence[Type]) -> CaseLaunch | None:
     if launch is None or launch.entry != entry.sym_name:
         return launch
     args = []

@@ -4,12 +4,22 @@
 names collects the reports. The checks are in `sanitizer.CHECKS`.
 """
 
-from ..engines.reference.access import Access, Kind, Link
+from ..engines.reference.access import Access, AccessKind, Link
 from .checks import Check, Step
-from .reports import Faults, Place, Report, Reports
+from .reports import Faults, Occurrence, Report, Reports
 from .sanitizer import CHECKS, Sanitizer, sanitizer
 
 __all__ = [
-    "CHECKS", "Access", "Check", "Faults", "Kind", "Link", "Place", "Report", "Reports", "Sanitizer", "Step",
+    "CHECKS",
+    "Access",
+    "AccessKind",
+    "Check",
+    "Faults",
+    "Link",
+    "Occurrence",
+    "Report",
+    "Reports",
+    "Sanitizer",
+    "Step",
     "sanitizer",
 ]  # fmt: skip

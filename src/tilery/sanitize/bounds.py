@@ -9,14 +9,14 @@ import numpy as np
 from ..engines.common.tiles import Array
 from ..engines.reference.access import KINDS, Access
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Instruction, Jump, Leave
+from ..engines.reference.program import Advance, CopyAndJump, Instruction, Leave
 from ..ir import Block, Op, walk
 from ..ops import Alloca, Break, Continue, Entry, For, Loop, Yield
 from .checks import Check, Rule, Step
 from .provenance import NOTHING, Owner, pointer_of
 
 
-class Alignment(Check):
+class AlignmentCheck(Check):
     """Addresses must be multiples of the size of an element."""
 
     name = "alignment"
@@ -40,7 +40,7 @@ class Alignment(Check):
         access.drop(bad)
 
 
-class Bounds(Check):
+class BoundsCheck(Check):
     """Every byte of an element must be in the memory that its pointer belongs to, which must be writable for a write.
 
     A pointer that belongs to nothing, since it was an integer, may point to any buffer. The memory of an `alloca` must
@@ -81,18 +81,18 @@ class Bounds(Check):
             self._dead.pop(address, None)
 
     def rules(self, cls: type[Op]) -> Rule | None:
-        return Bounds._find_owners if self._provenance.varying and cls in KINDS else None
+        return BoundsCheck._find_owners if self._provenance.varying and cls in KINDS else None
 
     def _find_owners(self, step: Step) -> None:
         self._numbers = self._provenance.of_access(step)
 
     def decides(self, instruction: Instruction) -> bool:
-        moves = isinstance(instruction, (Jump, Advance, Leave)) and self._provenance.moves(instruction.moves)
+        moves = isinstance(instruction, (CopyAndJump, Advance, Leave)) and self._provenance.moves(instruction.moves)
         return moves or self._is_end(instruction)
 
     def _is_end(self, instruction: Instruction) -> bool:
-        entering = isinstance(instruction, Jump) and isinstance(instruction.op, For)
-        return isinstance(instruction, (Jump, Advance)) and not entering and instruction.op in self._ends
+        entering = isinstance(instruction, CopyAndJump) and isinstance(instruction.op, For)
+        return isinstance(instruction, (CopyAndJump, Advance)) and not entering and instruction.op in self._ends
 
     def branch(self, instruction: Any, batch: Batch) -> None:
         self._provenance.move(batch, instruction.moves)

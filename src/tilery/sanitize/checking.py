@@ -15,7 +15,7 @@ from ..engines.common.arrays import ArrayMemory
 from ..engines.common.limits import Limits
 from ..engines.common.memory import Memory
 from ..engines.common.tiles import Array, unsigned
-from ..engines.reference.access import KINDS, Access, Kind, Link, make_access
+from ..engines.reference.access import KINDS, Access, AccessKind, Link, make_access
 from ..engines.reference.batch import Batch
 from ..engines.reference.observe import Execute, Look, Observer, Scene, is_token, token_field
 from ..engines.reference.program import Compute, Instruction
@@ -23,12 +23,12 @@ from ..ir import Op, walk
 from ..ops import AtomicCASTko, Reduce, Scan
 from .body import fold
 from .checks import Check, Rule, Step, overrides
-from .flight import InFlight, Launch
+from .flight import InFlight, LaunchInFlight
 from .origins import Origins
 from .partly import execute_partly
 from .program import ProgramMemory
 from .provenance import Provenance, find_owners
-from .regions import Region
+from .regions import TrackedMemory
 
 Make = Callable[[Any, "Checking"], Check]
 
@@ -67,7 +67,7 @@ class Checking(Observer):
         self,
         makes: Sequence[Make],
         reports: Any,
-        uninit: list[Region],
+        uninit: list[TrackedMemory],
         outputs: Sequence[ArrayMemory] = (),
         origins: Origins | None = None,
         program: ProgramMemory | None = None,
@@ -84,7 +84,7 @@ class Checking(Observer):
         self.program = program
         self.flight = flight
         """The launches that this one may overlap, if they are taken for one execution."""
-        self.launch: Launch | None = None
+        self.launch: LaunchInFlight | None = None
         """This launch among them."""
         self.launched = launched
         """The line of the program that launches the kernel, if it is known."""
@@ -129,7 +129,7 @@ class Checking(Observer):
         provenance, entry = self.provenance, self._scene.kernel.entry
         for o in accesses(entry):
             owner = provenance.owners[provenance.of_operation(o)]
-            if KINDS[type(o)] is Kind.READ or owner is None or owner.alloca is not None:
+            if KINDS[type(o)] is AccessKind.READ or owner is None or owner.alloca is not None:
                 continue
             if owner.start <= address < owner.end:
                 return o

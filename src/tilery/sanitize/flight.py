@@ -33,7 +33,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Launch:
+class LaunchInFlight:
     """A launch that may still run."""
 
     number: int
@@ -60,7 +60,7 @@ class _Queue:
     """A stream: the launches that have ended when its next work starts, and its last launch."""
 
     ended: int = 0
-    last: Launch | None = None
+    last: LaunchInFlight | None = None
     """None if there is none, or if other work came after it, which a dependent launch waits for."""
 
 
@@ -76,7 +76,7 @@ class InFlight:
     def __init__(self) -> None:
         self.history: Any = None
         """What the check of races remembers of these launches."""
-        self.launches: list[Launch] = []
+        self.launches: list[LaunchInFlight] = []
         self.is_forgetful = False
         """Whether launches counted as ended because there were too many."""
         self._epoch = 0
@@ -126,7 +126,7 @@ class InFlight:
         """Describe the next launch: its stream, whether it may start early, and what keeps its arguments alive."""
         self._next = stream, is_dependent, kept
 
-    def begin(self, kernel: str, launched: str, bound: BoundArguments) -> Launch:
+    def begin(self, kernel: str, launched: str, bound: BoundArguments) -> LaunchInFlight:
         """Start a launch with its arguments."""
         stream, is_dependent, kept = self._next or (*self._current[-1], None)
         self._next = None
@@ -142,11 +142,11 @@ class InFlight:
         if is_dependent and last is not None:
             before, awaited = last.before | self._host, last.ended
         number = len(self.launches)
-        launch = Launch(number, stream, before, awaited, is_dependent and last is not None, kernel, launched)
+        launch = LaunchInFlight(number, stream, before, awaited, is_dependent and last is not None, kernel, launched)
         self.launches.append(launch)
         return launch
 
-    def end(self, launch: Launch) -> None:
+    def end(self, launch: LaunchInFlight) -> None:
         """All tile blocks of a launch have been executed."""
         queue = self._queue(launch.stream)
         queue.ended |= launch.ended

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..analysis.flow import flow
 from ..engines.common.tiles import Array
-from ..engines.reference.access import KINDS, STORED, Kind
+from ..engines.reference.access import KINDS, STORED, AccessKind
 from ..engines.reference.registry import RUNS
 from ..ir import Op, Value
 from ..ops import (
@@ -33,7 +33,7 @@ from ..ops import (
     Select,
 )
 from .provenance import Provenance
-from .reports import Place
+from .reports import Occurrence
 from .shadow import Shadow, Shadows
 
 MOST = 1 << 24
@@ -191,24 +191,24 @@ class Routes:
         return []
 
     def _inputs(self, o: Op) -> list[Value]:
-        if type(o) in KINDS and KINDS[type(o)] is not Kind.WRITE:
+        if type(o) in KINDS and KINDS[type(o)] is not AccessKind.WRITE:
             return [*o.operands, *self._stores.get(self._owner(o), ())]
         return list(o.operands)
 
-    def places(self, origins: Origins, number: int, end: Op) -> tuple[list[Place], list[str]]:
+    def places(self, origins: Origins, number: int, end: Op) -> tuple[list[Occurrence], list[str]]:
         """Return the operations of an origin and on the way to a report, and notes for what is no operation."""
         places, notes = [], []
         origin = origins[number]
         if origin.op is None:
             return [], []
         if origin.op is not end:
-            places.append(Place(origin.op, role="it comes from", reason=origin.what))
-            places += [Place(o, role="and came here through") for o in self.between(origin.op, end)[:MOST_STEPS]]
+            places.append(Occurrence(origin.op, role="it comes from", reason=origin.what))
+            places += [Occurrence(o, role="and came here through") for o in self.between(origin.op, end)[:MOST_STEPS]]
         else:
             notes.append(f"it comes from this operation, {origin.what}")
         memory = origins[origin.parent]
         if memory.op is not None:
-            places.append(Place(memory.op, role="it was stored by" if memory.parent else "the memory is that of"))
+            places.append(Occurrence(memory.op, role="it was stored by" if memory.parent else "the memory is that of"))
             if memory.parent:
                 places += self.places(origins, memory.parent, memory.op)[0]
         return places, notes

@@ -21,8 +21,8 @@ from ..engines.common.memory import Memory
 from ..engines.common.tiles import Array
 from ..ir import Op
 from .origins import Origin
-from .regions import MemoryShadow, Region
-from .reports import Place, Report
+from .regions import MemoryShadow, TrackedMemory
+from .reports import Occurrence, Report
 
 if TYPE_CHECKING:
     from .sanitizer import Sanitizer
@@ -64,9 +64,9 @@ class ProgramMemory(HoldsAddresses):
         # NaN as a float of 16, 32 or 64 bits, and not a number that programs use.
         self.mark = np.frombuffer(bytes(b for _ in range(4) for b in (random.randrange(0x81, 0xFF), 0xFF)), np.uint64)
         self._count = 0
-        self._fresh: dict[int, Region] = {}
+        self._fresh: dict[int, TrackedMemory] = {}
         """Memory that was allocated without a value, by address."""
-        self._kept: dict[int, Region] = {}
+        self._kept: dict[int, TrackedMemory] = {}
         """Memory that holds undefined values which kernels stored, by address."""
         self._stores: dict[int, tuple[Op, str, str]] = {}
         """For fresh memory that launches took as an argument, by its origin: the operation that stores to it, or the
@@ -87,7 +87,7 @@ class ProgramMemory(HoldsAddresses):
         if len(words):
             self._count += 1
             origin = self._owner.origins.add(Origin(f"allocation {self._count}", is_memory=True))
-            self._fresh[address] = Region(address, len(words) * WORD, False, origin)
+            self._fresh[address] = TrackedMemory(address, len(words) * WORD, False, origin)
 
     def free(self, address: int) -> None:
         """The allocation at an address has ended."""
@@ -156,7 +156,7 @@ class ProgramMemory(HoldsAddresses):
         if "unwritten" not in self._owner.names:
             return None
         rule = "the program reads elements of an array that no tile block wrote"
-        report = self._owner.reports.add("unwritten", rule, [Place(o)])
+        report = self._owner.reports.add("unwritten", rule, [Occurrence(o)])
         if report is None or report.count:
             return None
         report.count = 1
@@ -171,7 +171,7 @@ class ProgramMemory(HoldsAddresses):
 
     # ------------------------------------------------------------ what a launch asks for
 
-    def regions(self, memory: Memory) -> list[Region]:
+    def regions(self, memory: Memory) -> list[TrackedMemory]:
         """Return the memory of a launch that is undefined, as it is now."""
         found = [region for region in self._kept.values() if _is_in(region, memory)]
         for region in self._fresh.values():
@@ -215,9 +215,9 @@ class ProgramMemory(HoldsAddresses):
         for number in numbers if o in self._hints else ():
             self._pending[self._owner.origins.add(Origin(op=o, is_memory=True, parent=number))] = self._hints[o]
 
-    def _keep(self, start: int, size: int) -> Region:
+    def _keep(self, start: int, size: int) -> TrackedMemory:
         if start not in self._kept:
-            region = self._kept[start] = Region(start, size, False)
+            region = self._kept[start] = TrackedMemory(start, size, False)
             region.bytes[:] = 0
         return self._kept[start]
 
@@ -227,12 +227,12 @@ def _words(address: int, size: int) -> Array:
     return np.frombuffer(memoryview(raw).cast("B"), np.uint64)
 
 
-def _near(regions: Iterable[Region], array: Strided) -> list[Region]:
+def _near(regions: Iterable[TrackedMemory], array: Strided) -> list[TrackedMemory]:
     if 0 in array.shape:
         return []
     low, high = array.bounds
     return [region for region in regions if region.start < high and low < region.end]
 
 
-def _is_in(region: Region, memory: Memory) -> bool:
+def _is_in(region: TrackedMemory, memory: Memory) -> bool:
     return any(segment.address < region.end and region.start < segment.end for segment in memory.segments)

@@ -13,7 +13,7 @@ from ..engines.common.tiles import Array
 Saved = tuple[Array, Array | None]
 
 
-class Region(HoldsAddresses):
+class TrackedMemory(HoldsAddresses):
     """Memory with a flag for each byte that was not written, and the origin of what is undefined there."""
 
     __slots__ = ("_origins", "bytes", "end", "origin", "private", "start")
@@ -67,14 +67,14 @@ class Region(HoldsAddresses):
 class MemoryShadow:
     """The regions, in order of address. Everything else is defined."""
 
-    def __init__(self, regions: Iterable[Region]) -> None:
+    def __init__(self, regions: Iterable[TrackedMemory]) -> None:
         self.regions = sorted(regions, key=lambda region: region.start)
 
-    def add(self, region: Region) -> None:
+    def add(self, region: TrackedMemory) -> None:
         at = bisect_right([r.start for r in self.regions], region.start)
         self.regions.insert(at, region)
 
-    def parts(self, addresses: Array) -> list[tuple[Region, Array]]:
+    def parts(self, addresses: Array) -> list[tuple[TrackedMemory, Array]]:
         """Return the regions that hold some of the addresses, and which ones."""
         if not self.regions or not addresses.size:
             return []

@@ -19,7 +19,7 @@ MOST = 1000
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class Occurrence:
     """Where something happened first: operation, tile block, and element of the tile."""
 
     op: Op
@@ -48,7 +48,7 @@ class Report:
     check: str
     rule: str
     """What is wrong, in words that are the same for every occurrence."""
-    places: list[Place]
+    places: list[Occurrence]
     """The first occurrence: where it is reported, then other operations that take part, if any."""
     values: dict[str, Any] = field(default_factory=dict)
     """The values of the first occurrence, by name."""
@@ -124,7 +124,7 @@ class Report:
         }
 
 
-def _place(place: Place, source: Input | None) -> dict[str, object]:
+def _place(place: Occurrence, source: Input | None) -> dict[str, object]:
     return {"operation": place.op.name, "block": place.block, "element": place.element, **_position(place.op, source)}
 
 
@@ -184,7 +184,7 @@ class Reports:
         return [report for report in self if not report.is_suppressed]
 
     def add(
-        self, check: str, rule: str, places: list[Place], *, hint: bool = False, key: object = None
+        self, check: str, rule: str, places: list[Occurrence], *, hint: bool = False, key: object = None
     ) -> Report | None:
         """Return the report for a rule and operations, made if it is new; None if there are too many already.
 
@@ -221,7 +221,7 @@ class Reports:
         lanes = np.flatnonzero(bad.reshape(len(bad), -1).any(axis=1))
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
         shared = len(blocks) // len(bad)  # one lane of a value may stand for all tile blocks
-        report = self.add(check, rule, [Place(o, _block(blocks[first[0]]), first[1:])], hint=hint)
+        report = self.add(check, rule, [Occurrence(o, _block(blocks[first[0]]), first[1:])], hint=hint)
         if report is None:
             return None
         if is_new := not report.count:

@@ -16,7 +16,7 @@ from .checks import Check
 from .flight import InFlight
 from .origins import Origin, Origins
 from .program import ProgramMemory
-from .regions import Region
+from .regions import TrackedMemory
 from .reports import Faults, Report, Reports
 from .selection import Selection, Suppressions
 
@@ -93,7 +93,7 @@ class Sanitizer:
     ) -> None:
         self.rows = parse_checks(checks)
         self.origins = Origins()
-        self.uninit: list[Region] = []
+        self.uninit: list[TrackedMemory] = []
         """The memory of arguments that nobody has written yet; a launch that writes it changes this."""
         for array in uninit:
             self.declare_uninit(array)
@@ -169,7 +169,9 @@ class Sanitizer:
         """Declare that nobody has written an array yet, which later launches take as an argument."""
         found = locate(array).range("")
         if found.size:
-            self.uninit.append(Region(found.address, found.size, False, self.origins.add(Origin(is_memory=True))))
+            self.uninit.append(
+                TrackedMemory(found.address, found.size, False, self.origins.add(Origin(is_memory=True)))
+            )
 
     def declare_output(self, array: Any) -> None:
         """Declare that nobody has written an array yet, and that a launch which takes it must write every element."""

@@ -18,7 +18,7 @@ from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
 from ..engines.reference.program import Compute, Slots
-from .reports import Place
+from .reports import Occurrence
 
 if TYPE_CHECKING:
     from .sanitizer import Sanitizer
@@ -140,7 +140,7 @@ def _compare(sanitizer: Sanitizer, arrays: Sequence[Any], results: list[list[Arr
         index = np.unravel_index(int(np.argmax(different)), array.shape)
         address = locate(array).address + sum(int(i) * stride for i, stride in zip(index, array.strides))
         report = sanitizer.reports.add(
-            "order-sensitive", "the result depends on the schedule", [Place(checks.store_to(address))], hint=True
+            "order-sensitive", "the result depends on the schedule", [Occurrence(checks.store_to(address))], hint=True
         )
         if report is not None and not report.count:
             element = checks.element(address)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..diag import NoteKind, TileError, has_kind
 from ..source.input import Input
 from ..source.lines import excerpt, innermost
-from .reports import Place, Report
+from .reports import Occurrence, Report
 from .sanitizer import CHECKS
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -54,7 +54,7 @@ def _result(report: Report, source: Input | None) -> dict[str, object]:
     }
 
 
-def _location(place: Place, source: Input | None) -> dict[str, object]:
+def _location(place: Occurrence, source: Input | None) -> dict[str, object]:
     """The source line that an operation comes from, or its place in the file of Tile IR."""
     logical = [{"fullyQualifiedName": place.op.name}]
     if (found := innermost(place.op.loc)) is not None:

@@ -17,16 +17,16 @@ import numpy as np
 
 from ..engines.common.layout import alloca_bytes
 from ..engines.common.tiles import Array
-from ..engines.reference.access import POINTERS, Access, Kind
+from ..engines.reference.access import POINTERS, Access, AccessKind
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Branch, Instruction, Jump, Leave, Slots, Test
+from ..engines.reference.program import Advance, Branch, CopyAndJump, Instruction, Leave, Slots, Test
 from ..ir import Op
 from ..ops import Alloca, Assert, AtomicCASTko, Entry, LoadPtrTko, LoadViewTko, PrintTko
 from ..types import TileView
 from .checks import Check, Step
 from .origins import Origin, Routes, bytes_of, with_origins
 from .program import NOT_READ
-from .regions import MemoryShadow, Region
+from .regions import MemoryShadow, TrackedMemory
 from .reports import Report
 from .shadow import FULL, Shadow, present, spread
 
@@ -99,13 +99,13 @@ class Uninit(Check):
         """Make the memory of tile blocks undefined; what is new lies together."""
         if new := set(addresses.tolist()) - self._allocated:
             origin = self._origins.add(Origin(op=o, is_memory=True))
-            self.memory.add(Region(min(new), max(new) + size - min(new), private=True, origin=origin))
+            self.memory.add(TrackedMemory(min(new), max(new) + size - min(new), private=True, origin=origin))
             self._allocated |= new
         self.memory.fill(addresses, size)
 
     def decides(self, instruction: Instruction) -> bool:
         return isinstance(instruction, (Branch, Test, Advance)) or (
-            isinstance(instruction, (Jump, Leave)) and bool(instruction.moves[0])
+            isinstance(instruction, (CopyAndJump, Leave)) and bool(instruction.moves[0])
         )
 
     def branch(self, instruction: Any, batch: Batch) -> None:
@@ -125,7 +125,7 @@ class Uninit(Check):
                 _move(env, *instruction.moves)
                 if step is not None:
                     _put(env, instruction.counter, step)
-            case Jump() | Leave():
+            case CopyAndJump() | Leave():
                 _move(env, *instruction.moves)
 
     def _decides(self, o: Op, batch: Batch, shadow: Shadow) -> None:
@@ -160,7 +160,7 @@ class Uninit(Check):
                 self._report(o, f"{what} of an access is a value that nobody defined", access.blocks, bad)
         chosen, addresses = access.elements
         memory = self._read(o, addresses, access.bytes) if access.reads and self.memory.regions else None
-        if access.kind is Kind.READ:
+        if access.kind is AccessKind.READ:
             return self._loaded(o, access, shadows, chosen, memory), None
         given = shadows.get("value", shadows.get("tile", shadows.get("arg", shadows.get("val"))))
         stored = np.zeros(len(chosen), np.uint32)
@@ -175,7 +175,7 @@ class Uninit(Check):
         if self._program is not None and stored.any():
             private |= self._pend(o, access, chosen, np.where(private, 0, stored))
         self._public(o, access, chosen, stored, memory, private)
-        if access.kind is Kind.WRITE or memory is None or not memory.any():
+        if access.kind is AccessKind.WRITE or memory is None or not memory.any():
             return None
         out = np.zeros(access.mask.size, np.uint32)
         out[chosen] = old
@@ -192,7 +192,7 @@ class Uninit(Check):
 
     def _is_defined(self, o: Any, access: Access) -> bool:
         """Tell quickly whether no element of an access can be undefined if its operands and memory are defined."""
-        if access.kind is not Kind.READ:
+        if access.kind is not AccessKind.READ:
             return True
         padded = padding_of(o)
         return padded is not None or (access.place.span is not None and access.place.span.whole)

@@ -11,7 +11,7 @@ from ..engines.reference.access import Access
 from ..ir import Op
 from ..ops import Entry
 from .checks import Check
-from .reports import Place
+from .reports import Occurrence
 
 Block = tuple[int, ...]
 MOST_BLOCKS = 1 << 14
@@ -118,7 +118,7 @@ class Unwritten(Check):
         segment = self.machine.memory.at(output.array.low)
         label = "an output" if segment is None else segment.label
         what = f"any element of {label}" if missing.all() else f"some elements of {label}"
-        place = Place(output.op or self.machine.store_to(output.array.low))
+        place = Occurrence(output.op or self.machine.store_to(output.array.low))
         report = self.reports.add(self.name, f"no tile block wrote {what}, which is an output", [place])
         if report is None:
             return

@@ -6,7 +6,7 @@ from ..diag import TileError
 from ..ir import Op, UnknownOp, Value
 from ..ops import Module
 from ..text.print.chosen import chosen_names, parameter_names
-from ..text.print.names import Names
+from ..text.print.names import ValueNames
 from ..text.print.printer import show_with_offsets
 
 
@@ -19,7 +19,7 @@ class Printed:
             names = chosen_names(module.body, chosen) if chosen else None
             self.text, self.starts, self.names = show_with_offsets(module, names=names)
         except TileError:  # too long to print
-            self.text, self.starts, self.names = "", {}, Names(0)
+            self.text, self.starts, self.names = "", {}, ValueNames(0)
 
     def excerpt(self, o: Op, field: str) -> tuple[str, ...]:
         """Return the line of an operation and a line of carets, or nothing if it was not printed."""

@@ -75,10 +75,10 @@ def spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, int]]:
     return [found.span(1) for found in pattern.finditer(text)]
 
 
-class Places:
+class TokenPlaces:
     """The places of the tokens of a text. All of them at once would take many times the memory of the text.
 
-    >>> Places("%0 = iota").span(2)
+    >>> TokenPlaces("%0 = iota").span(2)
     (5, 9)
     """
 

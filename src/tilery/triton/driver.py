@@ -14,11 +14,11 @@ from triton.backends.driver import DriverBase
 
 from ..api import load
 from ..diag import TileError
-from ..engines.common.cutile_abi import Extent
+from ..engines.common.cutile_abi import ArrayExtent
 from ..ir import Refused, walk
 from ..ops import IntToPtr, Module
 from ..programs import device
-from ..programs.launches import Call, explain
+from ..programs.launches import DecodedLaunch, explain
 from . import versions
 from .settings import SETTINGS
 
@@ -34,7 +34,7 @@ PROPERTIES = {
 REGISTERS, SPILLS, THREADS = 32, 0, 1024
 
 
-class Loaded:
+class TritonBinary:
     """A kernel that Triton has loaded: its bytecode and module."""
 
     def __init__(self, name: str, bytecode: bytes) -> None:
@@ -50,11 +50,11 @@ class Utilities:
         return dict(PROPERTIES)
 
     def load_binary(self, name: str, binary: bytes, shared: int, number: int) -> tuple[Any, ...]:
-        loaded = Loaded(name, binary)
+        loaded = TritonBinary(name, binary)
         facts = loaded, loaded, REGISTERS, SPILLS, THREADS
         return facts[:4] if versions.require().startswith("3.3.") else facts
 
-    def unload_module(self, loaded: Loaded) -> None:
+    def unload_module(self, loaded: TritonBinary) -> None:
         """Do nothing: the module is garbage when nothing refers to it."""
 
 
@@ -83,7 +83,7 @@ class Launcher:
         self.names = getattr(getattr(src, "fn", None), "arg_names", [])
         self.is_dependent = bool(getattr(metadata, "launch_pdl", False))
 
-    def __call__(self, x: int, y: int, z: int, stream: Any, loaded: Loaded, *rest: Any) -> None:
+    def __call__(self, x: int, y: int, z: int, stream: Any, loaded: TritonBinary, *rest: Any) -> None:
         __tracebackhide__ = True  # pytest shows the test instead
         _, metadata, enter, leave, *args = rest
         x, y, z = map(operator.index, (x, y, z))  # also a tensor of one integer
@@ -107,7 +107,7 @@ class Launcher:
         if leave is not None:
             leave(metadata)
 
-    def call(self, grid: tuple[int, int, int], loaded: Loaded, args: Sequence[Any]) -> Call:
+    def call(self, grid: tuple[int, int, int], loaded: TritonBinary, args: Sequence[Any]) -> DecodedLaunch:
         """Decode the arguments of a launch."""
         found = Arguments()
         with plain_tensors():
@@ -115,7 +115,7 @@ class Launcher:
                 found.add(self.names[key] if isinstance(key, int) else str(key), kind, value)
         if loaded.follows_addresses:
             found.memory += other_memory()
-        return Call(
+        return DecodedLaunch(
             loaded.bytecode, loaded.name, grid, loaded.module, found.values, found.names, list(merged(found.memory))
         )
 
@@ -131,7 +131,7 @@ class Arguments:
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.names: list[str] = []
-        self.memory: list[Extent] = []
+        self.memory: list[ArrayExtent] = []
 
     def add(self, name: str, kind: Any, value: Any) -> None:
         """Add an argument of a type of Triton's signature; constants are compiled in."""
@@ -201,31 +201,31 @@ def is_on_host(tensor: Any) -> bool:
     return not is_on_gpu(tensor) and not tensor.is_pinned()
 
 
-def extent(name: str, tensor: Any) -> Extent:
+def extent(name: str, tensor: Any) -> ArrayExtent:
     """Return the memory of a tensor, from its first element to its last."""
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     last = sum((size - 1) * stride for size, stride in zip(shape, strides))
     size = (last + 1) * tensor.element_size() if tensor.numel() else 0
-    return Extent(name, int(tensor.data_ptr()), size, shape, strides)
+    return ArrayExtent(name, int(tensor.data_ptr()), size, shape, strides)
 
 
-def array_extent(name: str, value: Any) -> Extent | None:
+def array_extent(name: str, value: Any) -> ArrayExtent | None:
     """Return the memory of an object that is no tensor; None if it does not say how large it is."""
     size = getattr(value, "nbytes", None)
-    return None if size is None else Extent(name, int(value.data_ptr()), int(size))
+    return None if size is None else ArrayExtent(name, int(value.data_ptr()), int(size))
 
 
-def other_memory() -> Iterator[Extent]:
+def other_memory() -> Iterator[ArrayExtent]:
     """Yield the memory of all tensors on the device: a kernel that computes addresses may use any of them."""
     if "torch" in sys.modules:
         from ..programs.standins.placement import MEMORY
 
         for storage in MEMORY.storages():
             if storage.nbytes():
-                yield Extent("another tensor", storage.data_ptr(), storage.nbytes())
+                yield ArrayExtent("another tensor", storage.data_ptr(), storage.nbytes())
 
 
-def merged(memory: list[Extent]) -> Iterator[Extent]:
+def merged(memory: list[ArrayExtent]) -> Iterator[ArrayExtent]:
     """Yield the memory without repetitions: an argument comes before other memory that it is part of."""
     seen: set[tuple[int, int]] = set()
     for each in memory:

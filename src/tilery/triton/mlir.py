@@ -14,7 +14,7 @@ MAX_DEPTH = 100
 
 
 @dataclass(eq=False, slots=True)
-class Val:
+class MlirValue:
     """A value: a result of an operation or an argument of a block, which is its owner."""
 
     type: str
@@ -26,7 +26,7 @@ class Val:
 class TBlock:
     """A block of operations; the last one ends it."""
 
-    args: list[Val] = field(default_factory=list)
+    args: list[MlirValue] = field(default_factory=list)
     ops: list[TOp] = field(default_factory=list)
 
 
@@ -35,12 +35,12 @@ class TOp:
     """An operation of any dialect. `successors` are the blocks that it may continue with, and their arguments."""
 
     name: str
-    operands: list[Val]
+    operands: list[MlirValue]
     attrs: dict[str, Any]
     regions: list[list[TBlock]] = field(default_factory=list)
-    results: list[Val] = field(default_factory=list)
+    results: list[MlirValue] = field(default_factory=list)
     loc: str | None = None
-    successors: list[tuple[TBlock, list[Val]]] = field(default_factory=list)
+    successors: list[tuple[TBlock, list[MlirValue]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class DenseText:
 
 
 @dataclass(frozen=True, slots=True)
-class Bits:
+class FloatBits:
     """A float that is written as its bits."""
 
     value: int
@@ -67,14 +67,14 @@ class Bits:
 
 
 @dataclass(slots=True)
-class Text:
+class MlirText:
     """A module and the locations that its operations refer to by name."""
 
     module: TOp
     locs: dict[str, str]
 
 
-def read(text: str) -> Text:
+def read(text: str) -> MlirText:
     """Read a module; raise TileError at the first thing that is not generic MLIR."""
     locs: dict[str, str] = {}
     lines = text.split("\n")
@@ -83,7 +83,7 @@ def read(text: str) -> Text:
             name, _, rest = line.partition(" = ")
             locs[name] = rest[4:-1]
             lines[number] = ""
-    return Text(Reader("\n".join(lines)).op(), locs)
+    return MlirText(MlirReader("\n".join(lines)).op(), locs)
 
 
 def walk(blocks: list[TBlock]) -> Iterator[TOp]:
@@ -110,12 +110,12 @@ _OPEN = {"(": ")", "<": ">", "[": "]", "{": "}"}
 _GROUPED = re.compile(r'"(?:[^"\\]|\\.)*"|->|[()\[\]{}<>]')
 
 
-class Reader:
+class MlirReader:
     """A recursive-descent reader over one text."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.depth = text, 0, 0
-        self.scopes: list[dict[str, list[Val]]] = [{}]
+        self.scopes: list[dict[str, list[MlirValue]]] = [{}]
         self.blocks: list[dict[str, TBlock]] = []
 
     # ------------------------------------------------------------ scanning
@@ -258,7 +258,7 @@ class Reader:
 
     # ------------------------------------------------------------ operations
 
-    def use(self) -> Val:
+    def use(self) -> MlirValue:
         name = self.match(_NAME)
         index = 0
         if self.text.startswith("#", self.at):
@@ -269,7 +269,7 @@ class Reader:
                 return scope[name][index]
         raise self.error(f"the value {name} is not defined")
 
-    def uses(self, close: str) -> list[Val]:
+    def uses(self, close: str) -> list[MlirValue]:
         out = []
         while not self.take(close):
             out.append(self.use())
@@ -317,7 +317,7 @@ class Reader:
             raise self.error(f"'{op.name}' has {len(types)} results, and names for another number")
         at = 0
         for name, count in names:
-            made = [Val(t, name, op) for t in types[at : at + count]]
+            made = [MlirValue(t, name, op) for t in types[at : at + count]]
             at += count
             self.scopes[-1][name] = made
             op.results += made
@@ -353,7 +353,7 @@ class Reader:
             while not self.take(")"):
                 name = self.match(_NAME)
                 self.need(":")
-                v = Val(self.type(), name, block)
+                v = MlirValue(self.type(), name, block)
                 self.loc()
                 block.args.append(v)
                 self.scopes[-1][name] = [v]
@@ -382,7 +382,7 @@ def split_successors(op: TOp, targets: list[TBlock]) -> None:
 def number(word: str, kind: str | None) -> Any:
     """Return the number of an attribute; floats that are written in hexadecimal are bits."""
     if kind and re.match(r"(f|bf|tf)\d", kind):
-        return Bits(int(word, 16), kind) if word.startswith("0x") else float(word)
+        return FloatBits(int(word, 16), kind) if word.startswith("0x") else float(word)
     if word.startswith("0x"):
         return int(word, 16)
     return float(word) if any(c in word for c in ".eE") else int(word)

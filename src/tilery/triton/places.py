@@ -14,7 +14,7 @@ _FUSED = re.compile(r"fused(?:<.*>)?\[(.*)\]", re.S)
 MAX_DEPTH = 60
 
 
-class Places:
+class LocationReader:
     """Turns the text of locations into locations; equal texts share one."""
 
     def __init__(self, named: dict[str, str], kernel: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from ..programs.launches import Engine, Session, open_session
+from ..programs.launches import Engine, LaunchSession, open_session
 from ..programs.standins import without_gpu
 from . import versions
 from .settings import SETTINGS
@@ -35,7 +35,7 @@ def on(
     sanitize: str | Sanitizer | None = None,
     tune: bool | dict[str, Any] = False,
     time_configurations: bool = False,
-) -> Iterator[Session]:
+) -> Iterator[LaunchSession]:
     """Run Triton programs on an engine: `kernel[grid](...)` executes on the CPU, synchronously, and raises any error.
 
     Arguments are torch tensors; those that a program creates on `cuda` are created on the CPU. `strict` orders the

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..programs.launches import Session
+    from ..programs.launches import LaunchSession
 
 
 @dataclass(slots=True)
 class Settings:
     """One object per process, because Triton has one active driver."""
 
-    session: Session | None = None
+    session: LaunchSession | None = None
     strict: bool = False
     capability: tuple[int, int] = (9, 0)
     time_configurations: bool = False

@@ -23,7 +23,7 @@ from ..diag import TileError
 from ..engines.common.kernel import find_entry
 from ..engines.cuda.launch import Binary
 from ..engines.gpu.variants import Variant, VariantCompiler
-from ..engines.triton.compiler import Compiler
+from ..engines.triton.compiler import CompileProcess
 from ..ops import Entry, Module
 from ..source.input import Input
 from ..verifier.explain import read_legal
@@ -55,10 +55,10 @@ class Builds:
         self.workers = workers or os.cpu_count() or 1
         self.executor = executor
         self._build = build
-        self._compilers: SimpleQueue[Compiler] = SimpleQueue()
-        self._all: list[Compiler] = []
+        self._compilers: SimpleQueue[CompileProcess] = SimpleQueue()
+        self._all: list[CompileProcess] = []
         for _ in range(self.workers if build is None else 0):
-            self._all.append(Compiler())
+            self._all.append(CompileProcess())
             self._compilers.put(self._all[-1])
 
     def __enter__(self) -> Builds:

@@ -11,7 +11,7 @@ from ..bytecode.writer import write
 from ..engines import recorded
 from ..engines.common.addresses import MemoryRange
 from ..engines.common.arrays import is_array, locate
-from ..engines.common.cutile_abi import Extent, value_of
+from ..engines.common.cutile_abi import ArrayExtent, value_of
 from ..engines.common.launch import Launch
 from ..engines.cuda.driver import open_driver
 from ..ops import Entry, Module
@@ -31,13 +31,13 @@ def capture_launch(
     local = [_on_host(value) for value in args]
     bound = Launch(entry, grid, local, names, convention, buffers=buffers).bound
     values = [value_of(kind, slot.ljust(8, b"\0")) for kind, slot in zip(entry.function_type.params, bound.slots)]
-    given = {each.address: each for each in buffers if isinstance(each, Extent)}
+    given = {each.address: each for each in buffers if isinstance(each, ArrayExtent)}
     memory = [given.get(each.address) or _extent(each) for each in bound.ranges]
     return recorded.capture(module, write(module, None), entry.sym_name, grid, values, memory)
 
 
-def _extent(each: MemoryRange) -> Extent:
-    return Extent(each.label, each.address, each.size, pointers=each.pointers)
+def _extent(each: MemoryRange) -> ArrayExtent:
+    return ArrayExtent(each.label, each.address, each.size, pointers=each.pointers)
 
 
 def _on_host(value: Any) -> Any:

@@ -31,7 +31,7 @@ class _Ref(ref["Any"]):
     key: tuple[Any, ...]
 
 
-class Pool:
+class InternPool:
     """Interned objects by their keys. An object that is no longer used leaves the pool."""
 
     __slots__ = ("forget", "lock", "refs")
@@ -69,7 +69,7 @@ class Pool:
         self.lock = RLock()
 
 
-POOL = Pool()
+POOL = InternPool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=POOL.forget_threads)
 

@@ -9,12 +9,12 @@ from ..diag import ErrorKind, Note, TileError
 from ..ops import Module
 from ..source.input import Input
 from ..version import SUPPORTED, Version
-from .rules import Finding
+from .rules import Violation
 from .verify import MAX_ERRORS, Hints, verify
 
 
 @dataclass()
-class Report:
+class CheckResult:
     """The result of checking one input. `module` is None if the input could not be read."""
 
     file: str
@@ -34,13 +34,13 @@ def check_input(
     max_errors: int = MAX_ERRORS,
     hints: Hints = Hints.IGNORE,
     exact_locs: bool = True,
-    verifier: Callable[..., list[Finding]] = verify,
-) -> Report:
+    verifier: Callable[..., list[Violation]] = verify,
+) -> CheckResult:
     """Read and verify an input; with `version`, also check that this version can express it.
 
     Without `exact_locs` a location of the module may be a different one in the same scope; errors name the right one.
     """
-    report = Report(source.file)
+    report = CheckResult(source.file)
     try:
         report.module = source.read(exact_locs=exact_locs)
     except TileError as e:
@@ -102,7 +102,7 @@ def require_legal(module: Module, why: str = "", *, source: Input | None = None,
         )
 
 
-def explain(finding: Finding, source: Input) -> TileError:
+def explain(finding: Violation, source: Input) -> TileError:
     """Turn a violation in a module into an error with its position in the input it was read from."""
     return source.error(
         finding.op,

@@ -11,12 +11,12 @@ from ..declare.constraints import Constraint
 from ..declare.fastclass import replace
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
-from ..declare.relations import Problem
+from ..declare.relations import Objection
 from ..ir import Op, UnknownOp
 from ..ops import older
 from ..ops.checks import Answer
 from ..version import Version
-from .rules import NEWEST, Finding, Verifier
+from .rules import NEWEST, Verifier, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ class OlderVerifier(Verifier):
         for f in o.opdef.attrs if known and not isinstance(o, UnknownOp) else ():
             value = getattr(o, f.attr) if f.kind is AttrKind.HINTS else None
             if value is not None and (why := old_problem(value.value, known, f.hints)) is not None:
-                return Problem(why, f.name, notes=("Optimization hints verification failed",))
+                return Objection(why, f.name, notes=("Optimization hints verification failed",))
         return None
 
     def parents(self, opdef: OpDef) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class OlderVerifier(Verifier):
         kind: Constraint = _row(older.KINDS.get((opdef.cls, f.name), ()), self.latest) or f.kind
         return kind if kind.before is None else _older_kind(kind, self.latest)
 
-    def reword(self, finding: Finding) -> Finding:
+    def reword(self, finding: Violation) -> Violation:
         """Return a violation in the words of the older verifier, with former names of operations."""
         message = finding.message
         for new, old in self.words:

@@ -13,10 +13,10 @@ from ..declare.fastclass import dataclass, field
 from ..diag import ErrorKind, Note, TileError
 from ..ir import Block, Op, UnknownOp
 from ..ops import Module
-from ..text.lossless.reading import Part, Reading
+from ..text.lossless.reading import PlacedChunk, Reading
 from ..text.lossless.recover import ParsedChunk
-from .rules import Finding
-from .verify import MAX_ERRORS, REDEFINITION, Hints, Passed, problem_at_call, redefinitions, verify
+from .rules import Violation
+from .verify import MAX_ERRORS, REDEFINITION, Hints, LegalSignatures, problem_at_call, redefinitions, verify
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Problems:
     warnings: list[TileError] = field(default_factory=list)
 
 
-Known = WeakKeyDictionary[ParsedChunk, tuple[tuple[object, ...], list[Finding]]]
+Known = WeakKeyDictionary[ParsedChunk, tuple[tuple[object, ...], list[Violation]]]
 """The findings in parts that were verified before, with the globals that they saw."""
 
 
@@ -51,7 +51,7 @@ def check_reading(reading: Reading, *, hints: Hints = Hints.IGNORE, known: Known
     return found
 
 
-def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator[Finding]:
+def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator[Violation]:
     if parsed.errors:
         yield from _each(parsed.blocks, parsed.loose)
         return
@@ -63,9 +63,9 @@ def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator
             yield finding
 
 
-def _each(blocks: list[Block], loose: list[Block]) -> Iterator[Finding]:
+def _each(blocks: list[Block], loose: list[Block]) -> Iterator[Violation]:
     """Check each operation by itself; nothing is known of what is around `loose` blocks."""
-    passed = Passed(small=False)
+    passed = LegalSignatures(small=False)
     todo: list[tuple[list[Op], list[Op], bool]] = [(block.ops, [], True) for block in blocks]
     todo += [(block.ops, [], False) for block in loose]
     while todo:
@@ -81,7 +81,7 @@ def _each(blocks: list[Block], loose: list[Block]) -> Iterator[Finding]:
                 todo += [(block.ops, inner, known and surroundings_known) for block in o.blocks]
 
 
-def _problem(o: Op, ancestors: list[Op], passed: Passed) -> Finding | None:
+def _problem(o: Op, ancestors: list[Op], passed: LegalSignatures) -> Violation | None:
     get, legal, enough, _ = passed[o.__class__]
     try:
         mine = get(o)
@@ -95,7 +95,7 @@ def _problem(o: Op, ancestors: list[Op], passed: Passed) -> Finding | None:
     return finding
 
 
-def _placed(finding: Finding, part: Part, reading: Reading) -> TileError:
+def _placed(finding: Violation, part: PlacedChunk, reading: Reading) -> TileError:
     """Return a finding as an error at the operation's name, with the place of the field at fault in its facts."""
     parsed = part.parsed
     index = parsed.extents[finding.op][0] if finding.op in parsed.extents else 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Violation:
     """One violation: the operation, NVIDIA's message, and where it can be seen (operand or attribute `field`)."""
 
     op: Op
@@ -48,7 +48,7 @@ class Verifier:
         kind: Constraint = f.kind
         return kind
 
-    def reword(self, finding: Finding) -> Finding:
+    def reword(self, finding: Violation) -> Violation:
         return finding
 
 

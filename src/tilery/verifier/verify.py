@@ -9,12 +9,21 @@ from ..attrs import Attr
 from ..checking import TYPE_CHECKING
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_NAME, OpDef, has_trait
-from ..declare.relations import FUNCTION, ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, Problem, Rule
+from ..declare.relations import (
+    FUNCTION,
+    ISOLATED,
+    NO_REGION_ARGS,
+    SYMBOL,
+    SYMBOL_TABLE,
+    TERMINATOR,
+    Objection,
+    Relation,
+)
 from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value, full_name, has_ops
 from ..ops import Module
 from ..types import Tile, Type, quoted
-from .rules import NEWEST, Finding, Verifier
+from .rules import NEWEST, Verifier, Violation
 from .signatures import Getter, depends_only_on_parent, is_context_free, signature
 
 if TYPE_CHECKING:
@@ -46,7 +55,7 @@ def verify(
     dominance: bool = True,
     fast: bool | None = True,
     reader: str | None = None,
-) -> list[Finding]:
+) -> list[Violation]:
     """List the violations in a module, in the order in which NVIDIA's verifier finds them; none means it is legal.
 
     `stop="mlir"` stops where MLIR's verifier does, at the first operation that is wrong. A module that was just read
@@ -54,7 +63,7 @@ def verify(
     generated and kept for later modules; with `fast=None` only if that pays for this module alone. `reader` selects
     the verifier of an older version.
     """
-    found: list[Finding] = []
+    found: list[Violation] = []
     limit = 1 if stop == "mlir" else max_errors
     errors = 0
     # MLIR checks dominance only if everything else is legal.
@@ -76,7 +85,7 @@ def _older(reader: str) -> Verifier:
     return find_verifier(reader)
 
 
-def problem_at_call(o: Op, ancestors: list[Op]) -> Finding | None:
+def problem_at_call(o: Op, ancestors: list[Op]) -> Violation | None:
     """Check what is known of an operation when it is made: its parent, attributes, operands, results and rules."""
     if (first := _parent(o, o.opdef, ancestors)) is not None:
         return first
@@ -86,7 +95,7 @@ def problem_at_call(o: Op, ancestors: list[Op]) -> Finding | None:
     return _own(o, ancestors)
 
 
-def problem_at_end(o: Op) -> Finding | None:
+def problem_at_end(o: Op) -> Violation | None:
     """Check an operation again once its regions are complete."""
     if (found := _terminators(o)) is not None:
         return found
@@ -100,7 +109,7 @@ def problem_at_end(o: Op) -> Finding | None:
 # ---------------------------------------------------------------- the walk
 
 
-class Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
+class LegalSignatures(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
     """The signatures accepted so far, by class: the function that computes them, those that are legal, those that need
     no further check, and whether a terminator needs none given its parent. Used for one verification."""
 
@@ -118,10 +127,10 @@ class Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
         return found
 
 
-def _walk(module: Module, hints: Hints, small: bool, rules: Verifier) -> Iterator[Finding]:
+def _walk(module: Module, hints: Hints, small: bool, rules: Verifier) -> Iterator[Violation]:
     """Visit each operation before its regions, and once more after them, with an explicit stack."""
     scene = _Scene(module, hints, rules)
-    passed = Passed(small)
+    passed = LegalSignatures(small)
     met = scene.locations.add
     stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
     while stack:
@@ -168,7 +177,7 @@ class _Scene:
         """Locations seen so far in the innermost function."""
         self.outer_locations: list[set[Attr | None]] = []
 
-    def before(self, o: Op, block: Block | None, known: bool) -> list[Finding]:
+    def before(self, o: Op, block: Block | None, known: bool) -> list[Violation]:
         """Check an operation before its regions; with `known`, its types and attributes are already accepted."""
         if o.check_symbols is not None:
             self.referring.append(o)
@@ -188,7 +197,7 @@ class _Scene:
             self.outer_locations.append(self.locations.copy())
             self.locations.clear()
 
-    def leave(self) -> list[Finding]:
+    def leave(self) -> list[Violation]:
         """Check the innermost operation after everything inside it."""
         o, first = self.ancestors.pop(), self.first_inside.pop()
         inside: set[Attr | None] = set()
@@ -199,7 +208,7 @@ class _Scene:
             return []
         if o.opdef.implicit and (found := _terminators(o)) is not None:
             return [found]
-        findings: list[Finding] = []
+        findings: list[Violation] = []
         if SYMBOL_TABLE in o.opdef.traits:
             findings += [*_symbols(o), *_references(self.referring[first:], self.module)]
         if o.check_regions is not None and (answer := self.rules.check_regions(o)) is not None:
@@ -209,11 +218,11 @@ class _Scene:
         return findings
 
 
-def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
-    return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
+def op_error(o: Op, message: str, field: str = "", **more: Any) -> Violation:
+    return Violation(o, f"'{full_name(o)}' op {message}", field, **more)
 
 
-def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool, rules: Verifier = NEWEST) -> Finding | None:
+def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool, rules: Verifier = NEWEST) -> Violation | None:
     """Check an operation before its regions, in NVIDIA's order: structure, attributes, operands, results, rules."""
     if isinstance(o, UnknownOp):
         return None
@@ -226,7 +235,7 @@ def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool, rules:
     return _own(o, ancestors, rules)
 
 
-def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op], rules: Verifier) -> Finding | None:
+def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op], rules: Verifier) -> Violation | None:
     if (first := _parent(o, opdef, ancestors, rules)) is not None:
         return first
     for index, f in enumerate(opdef.regions):
@@ -247,7 +256,7 @@ def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op], ru
     return None
 
 
-def _parent(o: Op, opdef: OpDef, ancestors: list[Op], rules: Verifier = NEWEST) -> Finding | None:
+def _parent(o: Op, opdef: OpDef, ancestors: list[Op], rules: Verifier = NEWEST) -> Violation | None:
     if not opdef.parents or not ancestors or _in_parents(ancestors[-1], parents := rules.parents(opdef)):
         return None
     allowed = ", ".join(f"cuda_tile.{name}" for name in parents)
@@ -264,7 +273,7 @@ def _in_parents(parent: Op, parents: tuple[str, ...]) -> bool:
 # ---------------------------------------------------------------- rules from the declaration
 
 
-def _attributes(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Finding]:
+def _attributes(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Violation]:
     for f in opdef.attrs:
         value = getattr(o, f.attr)
         if f.minimum is not None and value < f.minimum:
@@ -275,7 +284,7 @@ def _attributes(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Findi
             yield op_error(o, f"{problem} {limit}", f.name)
 
 
-def _values(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Finding]:
+def _values(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Violation]:
     for what, fields in (("operand", opdef.operands), ("result", opdef.outs)):
         index = 0
         for f in fields:
@@ -296,13 +305,13 @@ def _flat(o: Op, f: Field) -> tuple[Value, ...]:
     return () if value is None else (value,)
 
 
-def _rules(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Finding]:
+def _rules(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Violation]:
     for rule in opdef.rules:
         if not (agrees(o, opdef, rule) if rule.test is None else rule.test(o)):
             yield op_error(o, rule.problem, rule.names[-1])
 
 
-def agrees(o: Op, opdef: OpDef, rule: Rule) -> bool:
+def agrees(o: Op, opdef: OpDef, rule: Relation) -> bool:
     """Whether the values that a rule names agree; a tuple of values is compared item by item."""
     groups = [[v.type for v in _flat(o, opdef.field(name))] for name in rule.names]
     if len(groups) == 1:
@@ -317,7 +326,7 @@ def _aspect(t: Type, what: str) -> object:
     return {"shape": t.shape, "rank": t.rank, "element type": t.element}[what]
 
 
-def _own(o: Op, ancestors: list[Op], rules: Verifier = NEWEST) -> Finding | None:
+def _own(o: Op, ancestors: list[Op], rules: Verifier = NEWEST) -> Violation | None:
     """Apply the operation's own rules: `check`, then `check_nested`, which also sees the enclosing operations."""
     answer = rules.check(o)
     if answer is None and o.check_nested is not None:
@@ -325,13 +334,13 @@ def _own(o: Op, ancestors: list[Op], rules: Verifier = NEWEST) -> Finding | None
     return None if answer is None else _finding(o, answer)
 
 
-def _finding(o: Op, answer: str | Problem) -> Finding:
-    problem = Problem(answer) if isinstance(answer, str) else answer
+def _finding(o: Op, answer: str | Objection) -> Violation:
+    problem = Objection(answer) if isinstance(answer, str) else answer
     target = problem.op or o
     message = problem.message if isinstance(problem.message, str) else "".join(map(_shown, problem.message))
     if not problem.bare:
         message = f"'{full_name(target)}' op {message}"
-    return Finding(target, message, problem.field, problem.notes, problem.related)
+    return Violation(target, message, problem.field, problem.notes, problem.related)
 
 
 def _shown(part: str | Attr) -> str:
@@ -345,7 +354,7 @@ def _shown(part: str | Attr) -> str:
         return repr(part)
 
 
-def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
+def _hints(o: Op, mode: Hints) -> Iterator[Violation]:
     """Report hints that the compiler ignores."""
     from .hints import warnings
 
@@ -356,7 +365,7 @@ def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
         if value is None:
             continue
         said = list(warnings(value.value, f.hints))
-        yield from (Finding(o, text, f.name, warning=True) for text in said)
+        yield from (Violation(o, text, f.name, warning=True) for text in said)
         if said and mode is Hints.ERROR:
             yield op_error(o, "Optimization hints verification failed", f.name)
 
@@ -364,7 +373,7 @@ def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
 # ---------------------------------------------------------------- rules about regions
 
 
-def _terminators(o: Op) -> Finding | None:
+def _terminators(o: Op) -> Violation | None:
     """Check that each block ends with a suitable terminator."""
     opdef = o.opdef
     for block in o.blocks:
@@ -373,7 +382,7 @@ def _terminators(o: Op) -> Finding | None:
             if last.opdef.mnemonic == opdef.implicit:
                 continue
             if not last.opdef.has(TERMINATOR):
-                return Finding(last, f"block with no terminator, has '{full_name(last)}'", rule=NO_TERMINATOR)
+                return Violation(last, f"block with no terminator, has '{full_name(last)}'", rule=NO_TERMINATOR)
         if not _ends(last, opdef):
             implied = f"cuda_tile.{opdef.implicit}"
             return op_error(
@@ -384,7 +393,7 @@ def _terminators(o: Op) -> Finding | None:
     return None
 
 
-def _references(referring: list[Op], module: Module) -> Iterator[Finding]:
+def _references(referring: list[Op], module: Module) -> Iterator[Violation]:
     known = {g.sym_name: g for g in reversed(module.globals)} if referring else {}
     for inner in referring:
         if (answer := inner.check_symbols(known)) is not None:
@@ -396,11 +405,11 @@ def _ends(last: Op, opdef: OpDef) -> bool:
     return not isinstance(last, UnknownOp) and opdef.mnemonic in last.opdef.parents
 
 
-def _symbols(o: Op) -> Iterator[Finding]:
+def _symbols(o: Op) -> Iterator[Violation]:
     yield from redefinitions(o.blocks[0].ops if o.blocks else ())
 
 
-def redefinitions(ops: Iterable[Op]) -> Iterator[Finding]:
+def redefinitions(ops: Iterable[Op]) -> Iterator[Violation]:
     """Report operations that define a symbol which another has defined before."""
     seen: dict[str, Op] = {}
     for inner in ops:
@@ -408,7 +417,7 @@ def redefinitions(ops: Iterable[Op]) -> Iterator[Finding]:
         if name is None:
             continue
         if name in seen:
-            yield Finding(
+            yield Violation(
                 inner,
                 f"redefinition of symbol named '{name}'",
                 related=((seen[name], "see existing symbol definition here"),),
@@ -420,7 +429,7 @@ def redefinitions(ops: Iterable[Op]) -> Iterator[Finding]:
 # ---------------------------------------------------------------- dominance
 
 
-def _dominance(module: Module) -> Iterator[Finding]:
+def _dominance(module: Module) -> Iterator[Violation]:
     """Check that operands are defined before their use, in the same or an enclosing block, and not across isolation."""
     visible: dict[Value, int] = {}
     level = 0  # the number of enclosing isolated operations
@@ -461,7 +470,7 @@ def _isolated(o: Op) -> bool:
     return not isinstance(o, UnknownOp) and o.opdef.has(ISOLATED)
 
 
-def _operands_visible(o: Op, visible: dict[Value, int], level: int) -> Iterator[Finding]:
+def _operands_visible(o: Op, visible: dict[Value, int], level: int) -> Iterator[Violation]:
     for index, value in enumerate(o.operands):
         defined = visible.get(value)
         if defined is None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import tilery
 from text.test_printer import module as example_module
 from tilery.declare.operation import OpDef
-from tilery.engines.triton.compiler import Compiler, compile_entry
+from tilery.engines.triton.compiler import CompileProcess, compile_entry
 from tilery.engines.triton.versions import Dialect
 from tilery.ir import walk
 from tilery.ops import Module
@@ -36,7 +36,7 @@ def battery(opdef: OpDef, seeds: int = SEEDS) -> Iterator[Module]:
             yield module
 
 
-def outcomes(module: Module, target: str, child: Compiler, dialect: Dialect | None = None) -> Iterator[Outcome]:
+def outcomes(module: Module, target: str, child: CompileProcess, dialect: Dialect | None = None) -> Iterator[Outcome]:
     """Compile every kernel of a module."""
     for entry in module.entries:
         try:

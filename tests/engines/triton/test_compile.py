@@ -15,7 +15,7 @@ from engines.triton.battery import battery, outcomes
 from support.oracle import corpus_files
 from tilery.declare.operation import OpDef
 from tilery.engines.cuda.contract import DESCRIPTOR, FRAME, GLOBAL, NULL, PARAMETER, SCRATCH, LaunchContract
-from tilery.engines.triton.compiler import Compiler, _smaller, compile_entry
+from tilery.engines.triton.compiler import CompileProcess, _smaller, compile_entry
 from tilery.engines.triton.config import DEVICE, HOST, POINTERS, Config
 from tilery.engines.triton.ops import LOWERS
 from tilery.engines.triton.targets import find_target
@@ -60,9 +60,9 @@ entry @k(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %n: tile<i3
 
 
 @pytest.fixture(scope="module")
-def child() -> Iterator[Compiler]:
+def child() -> Iterator[CompileProcess]:
     """One process for all tests of this file."""
-    made = Compiler()
+    made = CompileProcess()
     yield made
     made.stop()
 
@@ -73,21 +73,21 @@ def test_every_operation_has_a_rule() -> None:
 
 @pytest.mark.parametrize("target", ["sm_90", "gfx942"])
 @pytest.mark.parametrize("opdef", registered(), ids=lambda d: d.mnemonic)
-def test_the_example_of_every_operation_compiles(opdef: OpDef, target: str, child: Compiler) -> None:
+def test_the_example_of_every_operation_compiles(opdef: OpDef, target: str, child: CompileProcess) -> None:
     for module in battery(opdef, seeds=0):
         for found in outcomes(module, target, child):
             assert found.compiled, found.reason
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_random_module_compiles_or_is_refused_with_a_reason(seed: int, child: Compiler) -> None:
+def test_a_random_module_compiles_or_is_refused_with_a_reason(seed: int, child: CompileProcess) -> None:
     for found in outcomes(smith(seed), "sm_90" if seed % 2 else "gfx942", child):
         assert found.compiled or found.ours, found.reason
 
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("path", corpus_files(30), ids=lambda p: p.stem)
-def test_a_real_kernel_compiles(path: Path, child: Compiler) -> None:
+def test_a_real_kernel_compiles(path: Path, child: CompileProcess) -> None:
     for found in outcomes(tilery.load(path), "sm_90", child):
         assert found.compiled, found.reason
 
@@ -95,7 +95,7 @@ def test_a_real_kernel_compiles(path: Path, child: Compiler) -> None:
 # ---------------------------------------------------------------- numerics
 
 
-def test_products_and_sums_are_not_fused(child: Compiler) -> None:
+def test_products_and_sums_are_not_fused(child: CompileProcess) -> None:
     made = compile_entry(tilery.parse(KERNEL), target="sm_90", emit=["ptx"], compiler=child)
     assert "mul.rn.f32" in made.stages["ptx"] and "fma" not in made.stages["ptx"]
     assert ".ftz" not in made.stages["ptx"]
@@ -104,7 +104,7 @@ def test_products_and_sums_are_not_fused(child: Compiler) -> None:
 @pytest.mark.parametrize(("mode", "suffix"), [("nearest_even", "rn"), ("zero", "rz"), ("negative_inf", "rm")])
 @pytest.mark.parametrize(("name", "operands"), [("mulf", 2), ("divf", 2), ("fma", 3), ("sqrt", 1)])
 def test_flushing_and_rounding_are_one_instruction(
-    name: str, operands: int, mode: str, suffix: str, child: Compiler
+    name: str, operands: int, mode: str, suffix: str, child: CompileProcess
 ) -> None:
     """Whether a result near the smallest normal number is flushed depends on how it is rounded."""
     values = ", ".join(["%4"] * operands)
@@ -113,13 +113,13 @@ def test_flushing_and_rounding_are_one_instruction(
     assert f"{name.removesuffix('f')}.{suffix}.ftz.f32" in made.stages["ptx"]
 
 
-def test_a_target_without_such_an_instruction_looks_at_a_scaled_product(child: Compiler) -> None:
+def test_a_target_without_such_an_instruction_looks_at_a_scaled_product(child: CompileProcess) -> None:
     text = KERNEL.replace("mulf %4, %4 :", "mulf %4, %4 rounding<zero> flush_to_zero :")
     made = compile_entry(tilery.parse(text), target="gfx942", compiler=child)
     assert made.text.count("__ocml_mul_rtz_f32") == 2
 
 
-def test_a_later_addition_stays_outside_of_a_product(child: Compiler) -> None:
+def test_a_later_addition_stays_outside_of_a_product(child: CompileProcess) -> None:
     text = PRODUCT.replace("%t2 = store", "%w = addf %z, %z : tile<64x64xf32>\n  %t2 = store").replace(
         "weak %z,", "weak %w,"
     )
@@ -127,7 +127,7 @@ def test_a_later_addition_stays_outside_of_a_product(child: Compiler) -> None:
     assert "arith.addf" in made.stages["ttir"]
 
 
-def test_a_promise_about_a_constant_is_not_believed(child: Compiler) -> None:
+def test_a_promise_about_a_constant_is_not_believed(child: CompileProcess) -> None:
     """cuTile promises that the stride 1 of an axis with one element is a multiple of 8. LLVM would drop the kernel."""
     text = KERNEL.replace(
         "%4 = ", "%one = constant <i32: 1> : tile<i32>\n  %eight = assume div_by<8>, %one : tile<i32>\n  %4 = ", 1
@@ -139,7 +139,7 @@ def test_a_promise_about_a_constant_is_not_believed(child: Compiler) -> None:
 # ---------------------------------------------------------------- the launch contract
 
 
-def test_the_contract_names_every_parameter(child: Compiler) -> None:
+def test_the_contract_names_every_parameter(child: CompileProcess) -> None:
     contract = compile_entry(tilery.parse(KERNEL), target="sm_90", compiler=child).contract
     assert [a.kind for a in contract.arguments] == [PARAMETER, SCRATCH, NULL]
     assert contract.name == "k" and contract.threads == 32
@@ -147,7 +147,7 @@ def test_the_contract_names_every_parameter(child: Compiler) -> None:
 
 
 @pytest.mark.parametrize("views", [POINTERS, DEVICE, HOST])
-def test_views_are_accessed_as_the_configuration_says(views: str, child: Compiler) -> None:
+def test_views_are_accessed_as_the_configuration_says(views: str, child: CompileProcess) -> None:
     made = compile_entry(
         tilery.parse(PRODUCT), target="sm_90", config=Config(4, 3, views), compiler=child, emit=["ptx"]
     )
@@ -163,7 +163,7 @@ def test_views_are_accessed_as_the_configuration_says(views: str, child: Compile
         assert found.shape[0].parameter == 3 and found.strides[1].value == 1 and found.box
 
 
-def test_a_store_through_a_tensor_map_needs_rows_that_end_at_16_bytes(child: Compiler) -> None:
+def test_a_store_through_a_tensor_map_needs_rows_that_end_at_16_bytes(child: CompileProcess) -> None:
     """A tensor map writes chunks of 16 bytes, and with them what follows a row."""
     text = PRODUCT.replace("%n: tile<i32>)", "%n: tile<i32>, %m: tile<i32>)")
     text = text.replace("make_tensor_view %c0, shape = [%n0, %n0]", "make_tensor_view %c0, shape = [%n0, %m]")
@@ -202,7 +202,7 @@ partition_view<tile=(128x128), tensor_view<128x128xf32, strides=[128,1]>>, tile<
     ],
 )
 def test_blackwell_multiplies_scaled_blocks_by_one_instruction(
-    element: str, scale: str, blocks: int, name: str, child: Compiler
+    element: str, scale: str, blocks: int, name: str, child: CompileProcess
 ) -> None:
     module = tilery.parse(SCALED.format(element=element, scale=scale, blocks=blocks))
     for target in ("sm_100", "sm_120"):
@@ -210,7 +210,7 @@ def test_blackwell_multiplies_scaled_blocks_by_one_instruction(
     assert "dot_scaled" not in compile_entry(module, target="sm_90", compiler=child).text
 
 
-def test_globals_and_allocations_are_arguments(child: Compiler) -> None:
+def test_globals_and_allocations_are_arguments(child: CompileProcess) -> None:
     text = """
     global @g <f32: [1.0, 2.0]> : tile<2xf32>
     entry @k(%p: tile<ptr<f32>>) {
@@ -237,7 +237,7 @@ def request(text: str) -> dict[str, object]:
 
 
 def test_text_that_triton_cannot_parse_is_an_answer_and_the_process_goes_on() -> None:
-    child = Compiler()
+    child = CompileProcess()
     try:
         assert "error" in child.compile(request("module { nonsense }"))
         made = compile_entry(tilery.parse(KERNEL), target="sm_90", compiler=child)
@@ -246,7 +246,7 @@ def test_text_that_triton_cannot_parse_is_an_answer_and_the_process_goes_on() ->
         child.stop()
 
 
-def stop_soon(child: Compiler) -> None:
+def stop_soon(child: CompileProcess) -> None:
     """End a process as soon as there is one: Triton takes longer to import."""
     while not child.running:
         sleep(0.01)
@@ -254,7 +254,7 @@ def stop_soon(child: Compiler) -> None:
 
 
 def test_a_crash_is_an_answer_and_the_next_request_starts_a_new_process() -> None:
-    child = Compiler()
+    child = CompileProcess()
     try:
         empty = request("module { tt.func public @k() { tt.return } }")
         Thread(target=stop_soon, args=(child,)).start()
@@ -266,7 +266,7 @@ def test_a_crash_is_an_answer_and_the_next_request_starts_a_new_process() -> Non
 
 
 def test_a_request_that_takes_too_long_ends_the_process() -> None:
-    child = Compiler()
+    child = CompileProcess()
     try:
         found = child.compile(request("module { tt.func public @k() { tt.return } }"), timeout=0.001)
         assert "took more than" in found["error"] and not child.running

@@ -11,7 +11,7 @@ import pytest
 
 import tilery
 from tilery.engines.gpu.variants import Variant, VariantCompiler
-from tilery.engines.triton.compiler import Compiler, compile_entry
+from tilery.engines.triton.compiler import CompileProcess, compile_entry
 from tilery.engines.triton.config import Config
 from tilery.engines.triton.gluon.feeds import find_feeds, needed
 from tilery.engines.triton.gluon.layouts import accumulator, rows_of_memory
@@ -210,9 +210,9 @@ def halves(text: str) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def child() -> Iterator[Compiler]:
+def child() -> Iterator[CompileProcess]:
     pytest.importorskip("triton")
-    made = Compiler()
+    made = CompileProcess()
     yield made
     made.stop()
 
@@ -379,7 +379,7 @@ def test_layouts_of_accumulators() -> None:
 
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("name", KERNELS)
-def test_triton_compiles_them(name: str, groups: int, child: Compiler) -> None:
+def test_triton_compiles_them(name: str, groups: int, child: CompileProcess) -> None:
     if groups == 2 and name in ("batched", "epilogue"):
         pytest.skip("64 rows are too few for two, or it loads through pointers")
     module = tilery.parse(KERNELS[name])
@@ -390,7 +390,7 @@ def test_triton_compiles_them(name: str, groups: int, child: Compiler) -> None:
     assert len(made.contract.descriptors) >= 2 and all(d.swizzle for d in made.contract.descriptors)
 
 
-def test_it_is_a_variant(child: Compiler) -> None:
+def test_it_is_a_variant(child: CompileProcess) -> None:
     variant = Variant.of("triton", num_warps=4, num_stages=3, gluon=1, programs=132)
     assert variant.label == "triton w4 s3 gluon1 p132"
     module = tilery.parse(PLAIN)

@@ -28,7 +28,7 @@ from tilery.text.lossless.tree import field_at, kinds, name_after, node_at, node
 from tilery.text.lossless.tree import walk as walk_nodes
 from tilery.text.parse.fast.parse import quick_parse
 from tilery.text.parse.parser import Parsed, forms, parse, parse_with_spans, type_from_text
-from tilery.text.parse.state import Options
+from tilery.text.parse.state import ParseOptions
 from tilery.text.print.printer import show
 from tilery.types import SCALARS
 from tilery.verifier.explain import check_input
@@ -46,7 +46,7 @@ def part_of(items: list[str], part: int, parts: int = PARTS) -> Iterator[str]:
 
 def parsed(text: str) -> str:
     """Describe what the parsers make of a text; they must agree, and whether the fast one gives up is a fact too."""
-    quick = quick_parse(text, forms(False), Options()) is not None if text.isascii() else None
+    quick = quick_parse(text, forms(False), ParseOptions()) is not None if text.isascii() else None
     slow = outcome(lambda: parse(text, quick=False))
     fast = outcome(lambda: parse(text, quick=True))
     assert slow == fast, f"the two parsers disagree:\n{slow}\n{fast}"

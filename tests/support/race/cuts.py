@@ -23,7 +23,7 @@ from tilery.sanitize import Access, Sanitizer
 from tilery.sanitize.races.cells import Shadow
 from tilery.sanitize.races.check import Race
 from tilery.sanitize.races.doing import Doing
-from tilery.sanitize.reports import Place, Report
+from tilery.sanitize.reports import Occurrence, Report
 from tilery.smith import Launch
 from tilery.types import Ptr, Tile, Token
 
@@ -49,7 +49,7 @@ class Spy(Race):
         doing: Doing,
         rule: str,
         elements: Any,
-        other: Place,
+        other: Occurrence,
         shadow: Shadow,
         granules: Any,
     ) -> Report | None:

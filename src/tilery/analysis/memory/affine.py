@@ -22,7 +22,7 @@ MAX_FACTOR = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class LinearForm:
     """A tile of integers, or of addresses in bytes: for each element, the sum of all terms and a number."""
 
     terms: Mapping[Value, int]
@@ -51,7 +51,7 @@ class Form:
         """Whether all elements are equal."""
         return self.numbers.ndim == 0 and all(is_scalar(symbol) for symbol in self.terms)
 
-    def plus(self, other: Form, factor: int = 1) -> Form | None:
+    def plus(self, other: LinearForm, factor: int = 1) -> LinearForm | None:
         """This plus a multiple of another form; None if the sum is too long."""
         terms = dict(self.terms)
         for symbol, times in other.terms.items():
@@ -59,17 +59,17 @@ class Form:
         terms = {symbol: times for symbol, times in terms.items() if times}
         if len(terms) > MAX_TERMS or any(abs(times) > MAX_FACTOR for times in terms.values()):
             return None
-        return Form(terms, self.numbers + other.numbers * np.int64(factor))
+        return LinearForm(terms, self.numbers + other.numbers * np.int64(factor))
 
 
-def number(value: int) -> Form:
+def number(value: int) -> LinearForm:
     """The form of a known integer."""
-    return Form({}, np.array(value, np.int64))
+    return LinearForm({}, np.array(value, np.int64))
 
 
-def symbol(value: Value) -> Form:
+def symbol(value: Value) -> LinearForm:
     """The form of a value about which nothing is known."""
-    return Form({value: 1}, np.array(0, np.int64))
+    return LinearForm({value: 1}, np.array(0, np.int64))
 
 
 def is_scalar(value: Value) -> bool:
@@ -85,7 +85,7 @@ def has_form(value: Value) -> bool:
 class KnownForms(Protocol):
     """The forms found so far."""
 
-    def __getitem__(self, value: Value) -> Form: ...
+    def __getitem__(self, value: Value) -> LinearForm: ...
 
 
 def bits_of(value: Value) -> int:

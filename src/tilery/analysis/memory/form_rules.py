@@ -48,9 +48,9 @@ from ...ops import (
     XOrI,
 )
 from ...types import DYNAMIC, Ptr, TensorView, Tile
-from .affine import MAX_NUMBERS, Array, Form, KnownForms, bits_of, has_form, is_scalar, number, wrapped
+from .affine import MAX_NUMBERS, Array, KnownForms, LinearForm, bits_of, has_form, is_scalar, number, wrapped
 
-Rule = Callable[[Any, KnownForms], Form | None]
+Rule = Callable[[Any, KnownForms], LinearForm | None]
 RuleT = TypeVar("RuleT", bound=Rule)
 
 RULES: dict[type[Op], Rule] = {}
@@ -85,34 +85,34 @@ def shape_of(value: Value) -> tuple[int, ...]:
     return value.type.shape
 
 
-def _settled(form: Form | None, value: Value) -> Form | None:
+def _settled(form: LinearForm | None, value: Value) -> LinearForm | None:
     """A sum, wrapped around if it is a known number."""
     if form is None or form.terms:
         return form
-    return Form({}, wrapped(form.numbers, bits_of(value)))
+    return LinearForm({}, wrapped(form.numbers, bits_of(value)))
 
 
-def _folded(o: Op, compute: Callable[..., Array | None], *values: Form) -> Form | None:
+def _folded(o: Op, compute: Callable[..., Array | None], *values: LinearForm) -> LinearForm | None:
     """Compute the elements, if all operands are known."""
     known = [form.known for form in values]
     if any(numbers is None for numbers in known):
         return None
     made = compute(*known)
-    return None if made is None else Form({}, wrapped(np.asarray(made).astype(np.int64), bits_of(o.results[0])))
+    return None if made is None else LinearForm({}, wrapped(np.asarray(made).astype(np.int64), bits_of(o.results[0])))
 
 
 # ---------------------------------------------------------------- sources
 
 
 @rule(Constant)
-def constant(o: Constant, known: KnownForms) -> Form | None:
+def constant(o: Constant, known: KnownForms) -> LinearForm | None:
     """The elements"""
     bits = o.value.splat
     if bits is not None:
-        return Form({}, wrapped(_int64([bits]), bits_of(o.result)).reshape(()))
+        return LinearForm({}, wrapped(_int64([bits]), bits_of(o.result)).reshape(()))
     if o.value.type.size > MAX_NUMBERS:
         return None
-    return Form({}, wrapped(_int64(o.value.elements()), bits_of(o.result)).reshape(shape_of(o.result)))
+    return LinearForm({}, wrapped(_int64(o.value.elements()), bits_of(o.result)).reshape(shape_of(o.result)))
 
 
 def _int64(patterns: list[int]) -> Array:
@@ -120,14 +120,14 @@ def _int64(patterns: list[int]) -> Array:
 
 
 @rule(Iota)
-def iota(o: Iota, known: KnownForms) -> Form | None:
+def iota(o: Iota, known: KnownForms) -> LinearForm | None:
     """0 to n - 1"""
     (size,) = shape_of(o.result)
-    return Form({}, wrapped(np.arange(size, dtype=np.int64), bits_of(o.result))) if size <= MAX_NUMBERS else None
+    return LinearForm({}, wrapped(np.arange(size, dtype=np.int64), bits_of(o.result))) if size <= MAX_NUMBERS else None
 
 
 @rule(GetTensorShape)
-def tensor_shape(o: GetTensorShape, known: KnownForms) -> Form | None:
+def tensor_shape(o: GetTensorShape, known: KnownForms) -> LinearForm | None:
     """The size that the type fixes, of a tensor with one dimension"""
     assert isinstance(o.src.type, TensorView)
     sizes = o.src.type.shape
@@ -135,7 +135,7 @@ def tensor_shape(o: GetTensorShape, known: KnownForms) -> Form | None:
 
 
 @rule(Assume)
-def assume(o: Assume, known: KnownForms) -> Form | None:
+def assume(o: Assume, known: KnownForms) -> LinearForm | None:
     """The same"""
     return known[o.value]
 
@@ -144,25 +144,25 @@ def assume(o: Assume, known: KnownForms) -> Form | None:
 
 
 @rule(AddI)
-def addi(o: AddI, known: KnownForms) -> Form | None:
+def addi(o: AddI, known: KnownForms) -> LinearForm | None:
     """The sum"""
     return _settled(known[o.lhs].plus(known[o.rhs]), o.result)
 
 
 @rule(SubI)
-def subi(o: SubI, known: KnownForms) -> Form | None:
+def subi(o: SubI, known: KnownForms) -> LinearForm | None:
     """The difference"""
     return _settled(known[o.lhs].plus(known[o.rhs], -1), o.result)
 
 
 @rule(NegI)
-def negi(o: NegI, known: KnownForms) -> Form | None:
+def negi(o: NegI, known: KnownForms) -> LinearForm | None:
     """0 minus the operand"""
     return _settled(number(0).plus(known[o.source], -1), o.result)
 
 
 @rule(MulI)
-def muli(o: MulI, known: KnownForms) -> Form | None:
+def muli(o: MulI, known: KnownForms) -> LinearForm | None:
     """A multiple, if one factor is known"""
     a, b = known[o.lhs], known[o.rhs]
     for form, other in ((a, b), (b, a)):
@@ -172,7 +172,7 @@ def muli(o: MulI, known: KnownForms) -> Form | None:
 
 
 @rule(ShLI)
-def shli(o: ShLI, known: KnownForms) -> Form | None:
+def shli(o: ShLI, known: KnownForms) -> LinearForm | None:
     """A multiple, if the amount is known"""
     amount = known[o.rhs].constant
     if amount is None or not 0 <= amount < min(bits_of(o.result), 63):
@@ -181,29 +181,29 @@ def shli(o: ShLI, known: KnownForms) -> Form | None:
 
 
 @rule(Offset)
-def offset(o: Offset, known: KnownForms) -> Form | None:
+def offset(o: Offset, known: KnownForms) -> LinearForm | None:
     """The address plus the number of elements times their size"""
     size = element_bytes(o.ptr)
     return known[o.ptr].plus(known[o.offset], size) if size else None
 
 
 @rule(PtrToPtr, PtrToInt, IntToPtr, Bitcast)
-def same_bits(o: PtrToPtr | PtrToInt | IntToPtr | Bitcast, known: KnownForms) -> Form | None:
+def same_bits(o: PtrToPtr | PtrToInt | IntToPtr | Bitcast, known: KnownForms) -> LinearForm | None:
     """The same number"""
     return known[o.source] if has_form(o.source) else None
 
 
 @rule(ExtI)
-def exti(o: ExtI, known: KnownForms) -> Form | None:
+def exti(o: ExtI, known: KnownForms) -> LinearForm | None:
     """The same number; one with symbols is taken not to change"""
     form, bits = known[o.from_], bits_of(o.from_)
     if form.terms:
         return form
-    return Form({}, wrapped(read(form.numbers, bits, o.signedness), bits_of(o.results[0])))
+    return LinearForm({}, wrapped(read(form.numbers, bits, o.signedness), bits_of(o.results[0])))
 
 
 @rule(TruncI)
-def trunci(o: TruncI, known: KnownForms) -> Form | None:
+def trunci(o: TruncI, known: KnownForms) -> LinearForm | None:
     """The lower bits of known numbers"""
     return _folded(o, lambda a: a, known[o.from_])
 
@@ -211,36 +211,36 @@ def trunci(o: TruncI, known: KnownForms) -> Form | None:
 # ---------------------------------------------------------------- shapes
 
 
-def _moved(o: Op, form: Form, move: Callable[[Array], Array]) -> Form | None:
+def _moved(o: Op, form: LinearForm, move: Callable[[Array], Array]) -> LinearForm | None:
     """Move the numbers. Symbols must be the same for every element."""
     if not all(is_scalar(symbol) for symbol in form.terms):
         return None
     result = o.results[0]
     if form.numbers.ndim and prod(shape_of(result)) > MAX_NUMBERS:
         return None
-    return form if form.numbers.ndim == 0 else Form(form.terms, move(form.numbers))
+    return form if form.numbers.ndim == 0 else LinearForm(form.terms, move(form.numbers))
 
 
 @rule(Reshape)
-def reshape(o: Reshape, known: KnownForms) -> Form | None:
+def reshape(o: Reshape, known: KnownForms) -> LinearForm | None:
     """The same elements"""
     return _moved(o, known[o.source], lambda numbers: numbers.reshape(shape_of(o.result)))
 
 
 @rule(Broadcast)
-def broadcast(o: Broadcast, known: KnownForms) -> Form | None:
+def broadcast(o: Broadcast, known: KnownForms) -> LinearForm | None:
     """The same elements, repeated"""
     return _moved(o, known[o.source], lambda numbers: np.broadcast_to(numbers, shape_of(o.result)))
 
 
 @rule(Permute)
-def permute(o: Permute, known: KnownForms) -> Form | None:
+def permute(o: Permute, known: KnownForms) -> LinearForm | None:
     """The same elements, reordered"""
     return _moved(o, known[o.source], lambda numbers: numbers.transpose(o.permutation))
 
 
 @rule(Extract)
-def extract(o: Extract, known: KnownForms) -> Form | None:
+def extract(o: Extract, known: KnownForms) -> LinearForm | None:
     """A part, if the indices are known"""
     shape, whole = shape_of(o.result), shape_of(o.source)
     index = [known[value].constant for value in o.indices]
@@ -251,18 +251,18 @@ def extract(o: Extract, known: KnownForms) -> Form | None:
 
 
 @rule(Cat)
-def cat(o: Cat, known: KnownForms) -> Form | None:
+def cat(o: Cat, known: KnownForms) -> LinearForm | None:
     """Both parts, if they have the same symbols"""
     a, b = known[o.lhs], known[o.rhs]
     scalars = all(is_scalar(symbol) for symbol in a.terms)
     if a.terms != b.terms or not scalars or prod(shape_of(o.result)) > MAX_NUMBERS:
         return None
     parts = [np.broadcast_to(form.numbers, shape_of(value)) for form, value in ((a, o.lhs), (b, o.rhs))]
-    return Form(a.terms, np.concatenate(parts, axis=o.dim))
+    return LinearForm(a.terms, np.concatenate(parts, axis=o.dim))
 
 
 @rule(Select)
-def select(o: Select, known: KnownForms) -> Form | None:
+def select(o: Select, known: KnownForms) -> LinearForm | None:
     """The chosen elements"""
     a, b = known[o.val_if_true], known[o.val_if_false]
     condition = known[o.cond]
@@ -271,14 +271,14 @@ def select(o: Select, known: KnownForms) -> Form | None:
     if a.terms != b.terms or condition.known is None:
         return None
     chosen = np.where(condition.numbers != 0, a.numbers, b.numbers)
-    return Form(a.terms, chosen)
+    return LinearForm(a.terms, chosen)
 
 
 # ---------------------------------------------------------------- arithmetic on known numbers
 
 
 @rule(DivI)
-def divi(o: DivI, known: KnownForms) -> Form | None:
+def divi(o: DivI, known: KnownForms) -> LinearForm | None:
     """The quotients; a division without a result is a symbol"""
 
     def divide(a: Array, b: Array) -> Array | None:
@@ -297,7 +297,7 @@ def divi(o: DivI, known: KnownForms) -> Form | None:
 
 
 @rule(RemI)
-def remi(o: RemI, known: KnownForms) -> Form | None:
+def remi(o: RemI, known: KnownForms) -> LinearForm | None:
     """The remainders, with the sign of the dividend"""
 
     def remainder(a: Array, b: Array) -> Array | None:
@@ -311,7 +311,7 @@ def remi(o: RemI, known: KnownForms) -> Form | None:
 
 
 @rule(ShRI)
-def shri(o: ShRI, known: KnownForms) -> Form | None:
+def shri(o: ShRI, known: KnownForms) -> LinearForm | None:
     """The shifted numbers"""
 
     def shift(a: Array, b: Array) -> Array | None:
@@ -325,25 +325,25 @@ def shri(o: ShRI, known: KnownForms) -> Form | None:
 
 
 @rule(AndI)
-def andi(o: AndI, known: KnownForms) -> Form | None:
+def andi(o: AndI, known: KnownForms) -> LinearForm | None:
     """Bit by bit"""
     return _folded(o, np.bitwise_and, known[o.lhs], known[o.rhs])
 
 
 @rule(OrI)
-def ori(o: OrI, known: KnownForms) -> Form | None:
+def ori(o: OrI, known: KnownForms) -> LinearForm | None:
     """Bit by bit"""
     return _folded(o, np.bitwise_or, known[o.lhs], known[o.rhs])
 
 
 @rule(XOrI)
-def xori(o: XOrI, known: KnownForms) -> Form | None:
+def xori(o: XOrI, known: KnownForms) -> LinearForm | None:
     """Bit by bit"""
     return _folded(o, np.bitwise_xor, known[o.lhs], known[o.rhs])
 
 
 @rule(MaxI, MinI)
-def extreme(o: MaxI | MinI, known: KnownForms) -> Form | None:
+def extreme(o: MaxI | MinI, known: KnownForms) -> LinearForm | None:
     """The larger or the smaller numbers"""
     pick = np.maximum if isinstance(o, MaxI) else np.minimum
     bits = bits_of(o.result)
@@ -356,7 +356,7 @@ def extreme(o: MaxI | MinI, known: KnownForms) -> Form | None:
 
 
 @rule(AbsI)
-def absi(o: AbsI, known: KnownForms) -> Form | None:
+def absi(o: AbsI, known: KnownForms) -> LinearForm | None:
     """The sizes"""
     return _folded(o, np.abs, known[o.source])
 
@@ -372,7 +372,7 @@ COMPARE: dict[ComparisonPredicate, Callable[[Array, Array], Array]] = {
 
 
 @rule(CmpI)
-def cmpi(o: CmpI, known: KnownForms) -> Form | None:
+def cmpi(o: CmpI, known: KnownForms) -> LinearForm | None:
     """Whether the comparison holds"""
     bits = bits_of(o.lhs)
 

@@ -19,16 +19,16 @@ import numpy as np
 from ...declare.relations import NO_EFFECT, PURE
 from ...ir import Op, UnknownOp, Value, walk
 from ...ops import Assume, Constant, GetGlobal
-from .affine import Array, Form, has_form, is_scalar, symbol
+from .affine import Array, LinearForm, has_form, is_scalar, symbol
 from .form_rules import RULES
 
-__all__ = ["Array", "Form", "Forms", "forms", "has_form", "is_scalar"]
+__all__ = ["Array", "LinearForm", "LinearForms", "forms", "has_form", "is_scalar"]
 
 MAX_TOTAL = 1 << 22
 """The most numbers that are kept for all values together; tiles that come later are symbols."""
 
 
-def forms(root: Op) -> Forms:
+def forms(root: Op) -> LinearForms:
     """Compute the forms of all integers and addresses inside an operation.
 
     >>> from tilery import parse
@@ -37,24 +37,24 @@ def forms(root: Op) -> Forms:
     >>> [sorted(found[o.results[0]].terms.values()) for o in entry.entries[0].body.ops[:2]]
     [[2], [1]]
     """
-    found = Forms()
+    found = LinearForms()
     with np.errstate(over="ignore"):
         for o in walk(root):
             found.enter(o)
     return found
 
 
-class Forms:
+class LinearForms:
     """The forms of values; a value that was not entered is a symbol."""
 
     def __init__(self) -> None:
-        self._forms: dict[Value, Form] = {}
+        self._forms: dict[Value, LinearForm] = {}
         self._firsts: dict[Hashable, Op] = {}
         """The first operation of each kind on each list of operands, for values that are computed twice."""
         self._same: dict[Value, Value] = {}
         self._left = MAX_TOTAL
 
-    def __getitem__(self, value: Value) -> Form:
+    def __getitem__(self, value: Value) -> LinearForm:
         found = self._forms.get(value)
         return symbol(self.first(value)) if found is None else found
 
@@ -77,7 +77,7 @@ class Forms:
         if not isinstance(o, (UnknownOp, Constant)) and not o.nested and {PURE, NO_EFFECT} & o.opdef.traits:
             self._unify(o)
 
-    def _affordable(self, made: Form) -> bool:
+    def _affordable(self, made: LinearForm) -> bool:
         if made.numbers.ndim:
             self._left -= made.numbers.size
         return made.numbers.ndim == 0 or self._left >= 0

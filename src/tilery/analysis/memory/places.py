@@ -33,14 +33,14 @@ from ...ops import (
 from ...types import DYNAMIC, PartitionView, Ptr, StridedView, TensorView, Tile, TileView
 from ..effects import accesses, memory_ordering
 from .affine import MAX_NUMBERS
-from .forms import Array, Form, Forms
+from .forms import Array, LinearForm, LinearForms
 
 PointerAccess = LoadPtrTko | StorePtrTko | AtomicRMWTko | AtomicCASTko
 ViewAccess = LoadViewTko | StoreViewTko | AtomicRedViewTko
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class MemoryAccess:
     """One access: what it does, and where."""
 
     op: Op
@@ -55,7 +55,7 @@ class Place:
     """The pointers, or the view."""
     key: Hashable
     """Equal for accesses to the same elements, in the same iteration of all loops around both."""
-    address: Form | None = None
+    address: LinearForm | None = None
     active: Array | None = None
     """Which elements are accessed, where that is known; None for all, or where it is not."""
 
@@ -93,9 +93,9 @@ def is_pointer(value: Value) -> bool:
     return isinstance(value.type, Tile) and isinstance(value.type.element, Ptr)
 
 
-def places(root: Op, known: Forms) -> list[Place]:
+def places(root: Op, known: LinearForms) -> list[MemoryAccess]:
     """List the accesses inside an operation, in textual order."""
-    found: list[Place] = []
+    found: list[MemoryAccess] = []
     for o in accesses(root):
         if isinstance(o, PointerAccess):
             found.append(_through_pointers(o, known))
@@ -104,7 +104,7 @@ def places(root: Op, known: Forms) -> list[Place]:
     return found
 
 
-def _through_pointers(o: PointerAccess, known: Forms) -> Place:
+def _through_pointers(o: PointerAccess, known: LinearForms) -> MemoryAccess:
     pointer = o.source if isinstance(o, LoadPtrTko) else o.destination if isinstance(o, StorePtrTko) else o.pointers
     assert isinstance(pointer.type, Tile) and isinstance(pointer.type.element, Ptr)
     place = _place(o, pointer, pointer.type.element.pointee.row.memory_bits, o.mask)
@@ -116,7 +116,7 @@ def _through_pointers(o: PointerAccess, known: Forms) -> Place:
     return place
 
 
-def _through_view(o: ViewAccess, known: Forms) -> Place:
+def _through_view(o: ViewAccess, known: LinearForms) -> MemoryAccess:
     view = o.view.type
     assert isinstance(view, TileView)
     place = _place(o, o.view, view.tensor_view.element.row.memory_bits, None)
@@ -139,14 +139,18 @@ def tensor_of(view: Value) -> MakeTensorView | None:
 
 
 def _locate(
-    place: Place, view: PartitionView | StridedView, tensor: MakeTensorView, index: tuple[Value, ...], known: Forms
+    place: MemoryAccess,
+    view: PartitionView | StridedView,
+    tensor: MakeTensorView,
+    index: tuple[Value, ...],
+    known: LinearForms,
 ) -> None:
     """Compute the addresses, if the strides are known and the tile is not too large."""
     strides, sizes = strides_of(tensor, known), view.tensor_view.shape
     if any(strides[d] is None for d in view.dim_map) or np.prod(view.tile_shape) > MAX_NUMBERS:
         return
     steps = view.traversal_strides if isinstance(view, StridedView) else view.tile_shape
-    address: Form | None = known[tensor.base]
+    address: LinearForm | None = known[tensor.base]
     inside = np.ones(view.tile_shape, bool)
     is_certain = True
     for axis, (tile, step, dim) in enumerate(zip(view.tile_shape, steps, view.dim_map)):
@@ -156,17 +160,17 @@ def _locate(
         if address is not None:
             address = address.plus(at, step * unit)
         if address is not None:
-            address = Form(address.terms, address.numbers + along * np.int64(unit))
+            address = LinearForm(address.terms, address.numbers + along * np.int64(unit))
         if at.constant is not None and sizes[dim] != DYNAMIC:
             inside = inside & (at.constant * step + along < sizes[dim])
         else:
             is_certain = False
     if address is not None:
-        place.address = Form(address.terms, np.broadcast_to(address.numbers, view.tile_shape))
+        place.address = LinearForm(address.terms, np.broadcast_to(address.numbers, view.tile_shape))
         place.active = inside if is_certain or not inside.all() else None
 
 
-def strides_of(tensor: MakeTensorView, known: Forms) -> list[int | None]:
+def strides_of(tensor: MakeTensorView, known: LinearForms) -> list[int | None]:
     """The strides of a tensor in elements, as far as they are known."""
     dynamic = iter(tensor.dynamicStrides)
     assert isinstance(tensor.result.type, TensorView)
@@ -174,16 +178,16 @@ def strides_of(tensor: MakeTensorView, known: Forms) -> list[int | None]:
     return [known[next(dynamic)].constant if stride == DYNAMIC else stride for stride in strides]
 
 
-def _place(o: PointerAccess | ViewAccess, pointer: Value, bits: int, mask: Value | None) -> Place:
+def _place(o: PointerAccess | ViewAccess, pointer: Value, bits: int, mask: Value | None) -> MemoryAccess:
     load, store = isinstance(o, (LoadPtrTko, LoadViewTko)), isinstance(o, (StorePtrTko, StoreViewTko))
     ordering = memory_ordering(o)
     assert ordering is not None
-    return Place(
+    return MemoryAccess(
         o, not store, not load, ordering, o.memory_scope, bits // 8 if bits % 8 == 0 else 0, mask, pointer, None
     )
 
 
-def overlap(a: Place, b: Place) -> bool:
+def overlap(a: MemoryAccess, b: MemoryAccess) -> bool:
     """Whether two accesses surely touch a common byte, if both are executed in the same iteration of all loops."""
     if a.key == b.key:
         return bool(a.active is None or a.active.any()) and bool(b.active is None or b.active.any())

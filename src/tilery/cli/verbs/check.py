@@ -10,7 +10,7 @@ from ..options import Verbs, add_spelling, add_version
 from ..output import as_json, report
 
 if TYPE_CHECKING:
-    from ...verifier.explain import Report
+    from ...verifier.explain import CheckResult
 
 
 def add(verbs: Verbs) -> None:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     return int(not all(found.legal for found in reports))
 
 
-def check_file(name: str, args: argparse.Namespace) -> Report:
+def check_file(name: str, args: argparse.Namespace) -> CheckResult:
     """Verify one file."""
     from ...verifier.explain import check_input
     from ...verifier.verify import Hints
@@ -55,7 +55,7 @@ def check_file(name: str, args: argparse.Namespace) -> Report:
     return check_input(open_input(name, args.reader, fast=len(args.files) > 1 or None), **limits)
 
 
-def report_data(report: Report) -> dict[str, object]:
+def report_data(report: CheckResult) -> dict[str, object]:
     """Return a report as plain data."""
     return {
         "file": report.file,

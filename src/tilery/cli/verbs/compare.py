@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engines.registry import AUTO, ENGINES
-from ..files import Stop, in_file, is_recorded, open_text, usage_error, write_output
+from ..files import CommandFailed, in_file, is_recorded, open_text, usage_error, write_output
 from ..options import Verbs, add_input, add_spelling, at_least
 from ..output import as_json, kernel_output
 from .run import SPEC, add_convention, parse_grid
@@ -55,12 +55,12 @@ def run(args: argparse.Namespace) -> int:
     from ...verifier.explain import read_legal
 
     if args.file != "-" and is_recorded(args.file) and (args.first_difference or args.other or args.passes):
-        raise Stop("--first-difference takes a kernel and its arguments, not a recorded launch")
+        raise CommandFailed("--first-difference takes a kernel and its arguments, not a recorded launch")
     if args.other is not None or args.passes is not None:
         return first_difference(args)
     engines = args.engines.split(",")
     if len(engines) != 2 or any(name not in (*ENGINES, AUTO) for name in engines):
-        raise Stop(f"--engines: expected two of {', '.join([*ENGINES, AUTO])}, got '{args.engines}'")
+        raise CommandFailed(f"--engines: expected two of {', '.join([*ENGINES, AUTO])}, got '{args.engines}'")
     if args.first_difference:
         return first_engine_difference(engines, args)
     source = open_text(args.file, args)
@@ -95,7 +95,7 @@ def first_difference(args: argparse.Namespace) -> int:
     from ..debugging import open_module
 
     if args.other is not None and args.passes is not None:
-        raise Stop("--with and --passes contradict each other")
+        raise CommandFailed("--with and --passes contradict each other")
     grid, arguments = parse_grid(args.grid or "1"), make_arguments(args.arg, args.seed)
     other = open_module(argparse.Namespace(**{**vars(args), "file": args.other or args.file}))
     sources = [Source(open_module(args)), Source(other)]
@@ -145,7 +145,7 @@ def first_engine_difference(engines: list[str], args: argparse.Namespace) -> int
         except Refused:
             raise
         except TileError as error:  # it names no operation, so the arguments or an engine are wrong
-            raise Stop(error.message) from None
+            raise CommandFailed(error.message) from None
     if args.json:
         facts = None if found.first is None else found.first.as_dict()
         more = {"complete": found.complete, "hidden": found.hidden, "notes": found.notes}
@@ -201,7 +201,7 @@ def optimize(module: Any, passes: str) -> None:
     try:
         run_pipeline(module, parse_pipeline(passes))
     except TileError as error:
-        raise Stop(f"--passes: {error.message}") from None
+        raise CommandFailed(f"--passes: {error.message}") from None
 
 
 class Inputs(NamedTuple):
@@ -225,7 +225,7 @@ def trial(args: argparse.Namespace) -> RepeatableLaunch:
     if args.file == "-" or not is_recorded(args.file):
         return given_trial(args)
     if args.arg or args.entry or args.grid or args.convention:
-        raise Stop("a recorded launch has its own kernel, grid and arguments")
+        raise CommandFailed("a recorded launch has its own kernel, grid and arguments")
     from ...engines.recorded import LIMIT
     from ..recorded import arguments_of, extents_of, open_recorded
 

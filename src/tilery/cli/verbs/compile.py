@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ...engines.registry import AUTO, ENGINES
-from ..files import Stop, in_file, open_text, write_output
+from ..files import CommandFailed, in_file, open_text, write_output
 from ..options import Verbs, add_input, add_output, add_spelling
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ def run(args: argparse.Namespace) -> int:
     name = find(args.engine).name
     emits: Mapping[str, str] = getattr(engine, "EMITS", {})
     if not emits:
-        raise Stop(f"engine '{name}' compiles nothing")
+        raise CommandFailed(f"engine '{name}' compiles nothing")
     kind = args.emit or next(iter(emits))
     if kind not in emits:
         known = ", ".join(f"{each} ({what})" for each, what in emits.items())
-        raise Stop(f"--emit: engine '{name}' has no '{kind}', expected {known}")
+        raise CommandFailed(f"--emit: engine '{name}' has no '{kind}', expected {known}")
     options = {"target": args.target} if args.target else {}
     if args.exact:
         options["exact"] = True

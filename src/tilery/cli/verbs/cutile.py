@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ...diag import TileError
-from ..files import Stop, write_output
+from ..files import CommandFailed, write_output
 from ..options import Verbs
 from ..scripts import add_run, add_script, describe, run_checked, run_to_end
 from .gpu.tune import add_search
@@ -55,7 +55,7 @@ def show(args: argparse.Namespace) -> int:
     try:
         values = parse_signature(args.sig)
     except TileError as error:
-        raise Stop(f"--sig: {error}") from None
+        raise CommandFailed(f"--sig: {error}") from None
     try:
         with on("none"):
             data = bytecode(find_kernel(args.kernel), values, version=args.bytecode_version, gpu=args.gpu)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..files import Stop, read_input, write_output
+from ..files import CommandFailed, read_input, write_output
 from ..options import Verbs, add_spelling, add_version, at_least
 from .run import SPEC, add_convention
 
@@ -108,7 +108,7 @@ def gen(args: argparse.Namespace) -> int:
 
     wanted = [(kind, name) for kind in GENERATORS if (name := getattr(args, kind)) is not None]
     if not wanted:
-        raise Stop("debug gen needs an operation, such as --decoder addi")
+        raise CommandFailed("debug gen needs an operation, such as --decoder addi")
     write_output("-", "\n".join(generated(kind, name, args.version or LATEST) for kind, name in wanted))
     return 0
 
@@ -120,7 +120,7 @@ def generated(kind: str, name: str, version: Version) -> str:
 
     opdef = known_op(name, version)
     if opdef.has(TOP_LEVEL):
-        raise Stop(f"'{opdef.mnemonic}' is part of the file's structure; nothing is generated for it")
+        raise CommandFailed(f"'{opdef.mnemonic}' is part of the file's structure; nothing is generated for it")
     module, _, function = GENERATORS[kind].partition(":")
     source: Callable[[OpDef, Version], str] = getattr(import_module(f"tilery.{module}"), function)
     return source(opdef, version)

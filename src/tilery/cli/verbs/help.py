@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..files import Stop, write_output
+from ..files import CommandFailed, write_output
 from ..options import Verbs, subparsers
 
 COMPLETION = "help --completion bash > ~/.local/share/bash-completion/completions/tilery"
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     for word in args.words:
         known = subparsers(parser)
         if word not in known:
-            raise Stop(f"there is no verb '{word}'{did_you_mean(word, known) or '; `tilery help` lists all'}")
+            raise CommandFailed(f"there is no verb '{word}'{did_you_mean(word, known) or '; `tilery help` lists all'}")
         parser = known[word]
     write_output("-", parser.format_help())
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..files import Stop, write_output, write_painted
+from ..files import CommandFailed, write_output, write_painted
 from ..options import Verbs, add_color, add_version
 from ..output import as_json, colors, printable
 
@@ -68,9 +68,9 @@ def known_op(name: str, version: Version | None) -> OpDef:
     if opdef is None or opdef.testing:
         close = similar(name)
         hint = f"; did you mean {' or '.join(close)}?" if close else "; `tilery ops` lists all"
-        raise Stop(f"there is no operation '{printable(name)}'{hint}")
+        raise CommandFailed(f"there is no operation '{printable(name)}'{hint}")
     if version is not None and opdef.since > version:
-        raise Stop(f"'{opdef.mnemonic}' is new in bytecode {opdef.since}; {version} does not have it")
+        raise CommandFailed(f"'{opdef.mnemonic}' is new in bytecode {opdef.since}; {version} does not have it")
     return opdef
 
 

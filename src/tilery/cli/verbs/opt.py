@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..files import Stop, in_file, open_text, write_output, write_painted, write_text
+from ..files import CommandFailed, in_file, open_text, write_output, write_painted, write_text
 from ..options import Verbs, add_color, add_output, add_spelling
 from ..output import colors, write_error
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...attrs import Loc
     from ...ir import Op
     from ...ops import Module
-    from ...passes import Pipeline, Step
+    from ...passes import Pipeline, PipelineStep
     from ...rewrite import Report
 
 
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         write_output("-", list_passes())
         return 0
     if args.file is None:
-        raise Stop("opt needs a FILE; --list shows the passes")
+        raise CommandFailed("opt needs a FILE; --list shows the passes")
     passes = pipeline(args.passes)
     module = read_legal(open_text(args.file, args))
     with in_file(args.file), mistakes_in(args.load):
@@ -74,12 +74,12 @@ def mistakes_in(files: list[str]) -> Iterator[None]:
 
     try:
         yield
-    except (TileError, Stop, OSError):
+    except (TileError, CommandFailed, OSError):
         raise
     except Exception as error:
         for file in files:
             if (line := last_line(error, file)) is not None:
-                raise Stop(f"--load: {file}:{line}: {type(error).__name__}: {error}") from None
+                raise CommandFailed(f"--load: {file}:{line}: {type(error).__name__}: {error}") from None
         raise
 
 
@@ -92,7 +92,7 @@ def load(files: list[str]) -> None:
         try:
             load_passes(file)
         except TileError as error:
-            raise Stop(f"--load: {error.message}") from None
+            raise CommandFailed(f"--load: {error.message}") from None
 
 
 def list_passes() -> str:
@@ -131,7 +131,7 @@ def pipeline(text: str) -> Pipeline:
     try:
         return parse_pipeline(text)
     except TileError as error:
-        raise Stop(error.message) from None
+        raise CommandFailed(error.message) from None
 
 
 def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
@@ -143,7 +143,7 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
 
     before = clone(module) if args.validate else module
 
-    def after(step: Step, report: Report) -> None:
+    def after(step: PipelineStep, report: Report) -> None:
         nonlocal before
         require_legal(module, "the pass broke the module", after=step.run.name)
         if args.validate:
@@ -192,7 +192,7 @@ def place_of(loc: Loc | None) -> str:
     return "" if place is None else f"{place.file}:{place.line}:{place.column}: "
 
 
-def stats(step: Step, report: Report) -> str:
+def stats(step: PipelineStep, report: Report) -> str:
     """Print how often each rule of a pass fired."""
     lines = [f"{step.run.name}: {report.counts.total()} changes" + ("" if report.complete else ", stopped early")]
     lines += [f"  {count:8}  {name}" for name, count in report.counts.most_common()]

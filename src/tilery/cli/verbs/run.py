@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
-from ..files import Stop, in_file, is_recorded, open_text, usage_error, write_output
+from ..files import CommandFailed, in_file, is_recorded, open_text, usage_error, write_output
 from ..options import Verbs, add_spelling, at_least
 from ..output import as_json, kernel_output, write_error
 from ..sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     from ...verifier.explain import read_legal
 
     if (args.file is None) == (args.recorded is None):
-        raise Stop("run needs a FILE or --recorded")
+        raise CommandFailed("run needs a FILE or --recorded")
     if args.recorded is None and args.file != "-" and is_recorded(args.file):
         args.recorded = args.file
     if args.recorded is not None:
@@ -116,9 +116,9 @@ def check_repeat(args: argparse.Namespace) -> None:
     """Refuse to time launches that Python looks at."""
     for option in ("sanitize", "schedules"):
         if args.repeat and getattr(args, option):
-            raise Stop(f"--repeat measures plain launches: it contradicts --{option}")
+            raise CommandFailed(f"--repeat measures plain launches: it contradicts --{option}")
     if args.repeat and wants_trace(args):
-        raise Stop("--repeat measures plain launches: it contradicts --trace, --watch and --picture")
+        raise CommandFailed("--repeat measures plain launches: it contradicts --trace, --watch and --picture")
 
 
 def run_module(module: Module, args: argparse.Namespace, source: Input | None) -> int:
@@ -261,7 +261,7 @@ def replay(args: argparse.Namespace) -> int:
     from ..recorded import arguments_of, extents_of, open_recorded
 
     if args.arg or args.entry or args.grid or args.convention:
-        raise Stop("a recorded launch has its own kernel, grid and arguments")
+        raise CommandFailed("a recorded launch has its own kernel, grid and arguments")
     with in_file(args.recorded):
         recorded = open_recorded(args.recorded, args.max_memory)
         module = load(recorded.bytecode)
@@ -303,4 +303,4 @@ def parse_grid(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise Stop(f"--grid: expected X, X,Y or X,Y,Z, got '{text}'") from None
+        raise CommandFailed(f"--grid: expected X, X,Y or X,Y,Z, got '{text}'") from None

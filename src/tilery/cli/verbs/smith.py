@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
-from ..files import Stop, write_output
+from ..files import CommandFailed, write_output
 from ..options import Verbs, add_version
 from ..output import as_json
 from .testing.campaign import add_campaign, run_campaign
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
             for name, content in files(args):
                 write_output(name, content)
     except TileError as error:  # there is no input, so the options are wrong
-        raise Stop(error.message) from None
+        raise CommandFailed(error.message) from None
     return 0
 
 
@@ -56,7 +56,7 @@ def files(args: argparse.Namespace) -> Iterator[tuple[str, str | bytes]]:
     from ...smith import smith
 
     if args.count > 1 and args.output != "-" and "{seed}" not in args.output:
-        raise Stop("several modules need several files; put {seed} into the name after -o")
+        raise CommandFailed("several modules need several files; put {seed} into the name after -o")
     options = draw_options(args)
     for seed in seeds(args):
         module = smith(seed, **options)
@@ -90,7 +90,7 @@ def draw_options(args: argparse.Namespace) -> dict[str, Any]:
     from ...version import LATEST
 
     if args.size < 1:
-        raise Stop(f"--size must be at least 1, got {args.size}")
+        raise CommandFailed(f"--size must be at least 1, got {args.size}")
     mix = None if args.mix is None else dict(weight(part) for part in args.mix.split(","))
     return {"version": args.version or LATEST, "size": args.size, "mix": mix}
 
@@ -101,7 +101,7 @@ def weight(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(number) if given else 1.0
     except ValueError:
-        raise Stop(f"--mix: expected NAME=WEIGHT, got '{text}'") from None
+        raise CommandFailed(f"--mix: expected NAME=WEIGHT, got '{text}'") from None
 
 
 def launch_data(launch: Launch) -> dict[str, object]:

@@ -27,7 +27,7 @@ class HoldsAddresses:
         refuse_copy(self)
 
 
-class Device(NamedTuple):
+class DlpackDevice(NamedTuple):
     """A device in DLPack's numbering."""
 
     kind: int
@@ -39,7 +39,7 @@ class Device(NamedTuple):
         return self.kind in (dlpack.CPU, dlpack.CUDA_HOST)
 
 
-HOST = Device(dlpack.CPU, 0)
+HOST = DlpackDevice(dlpack.CPU, 0)
 
 
 class Runs(NamedTuple):
@@ -101,7 +101,7 @@ class MemoryRange(HoldsAddresses):
     size: int
     label: str
     writable: bool = True
-    device: Device = HOST
+    device: DlpackDevice = HOST
     owner: object = None
     pointers: tuple[int, ...] = ()
     """The offsets of addresses that it holds."""

@@ -20,7 +20,7 @@ from ...ops import Entry
 from ...types import Ptr, Scalar, Tile, Type
 from .addresses import HoldsAddresses, MemoryRange
 from .arrays import is_array, locate, locate_argument
-from .cutile_abi import Extent, expand
+from .cutile_abi import ArrayExtent, expand
 from .tiles import pointee_bytes
 
 CUTILE_HINT = (
@@ -141,7 +141,7 @@ def _levels_inside() -> int:
 def _buffer(extra: Any, label: str) -> MemoryRange:
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(part, (int, np.integer)) for part in extra):
         return _range(int(extra[0]), int(extra[1]), label)
-    if isinstance(extra, Extent):
+    if isinstance(extra, ArrayExtent):
         found = replace(_range(extra.address, extra.size, extra.name), layout=extra.layout)
         return found if extra.writable else replace(found, writable=False, runs=extra.runs)
     return locate(extra).range(label)

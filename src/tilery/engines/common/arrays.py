@@ -11,7 +11,7 @@ import numpy as np
 from ...diag import TileError
 from ...types import I1, SCALARS, Scalar
 from . import dlpack
-from .addresses import HOST, Device, HoldsAddresses, Layout, MemoryRange, runs_of
+from .addresses import HOST, DlpackDevice, HoldsAddresses, Layout, MemoryRange, runs_of
 from .tiles import pointee_bytes
 
 FOREIGN_ORDER = " in non-native byte order"
@@ -31,7 +31,7 @@ class ArrayMemory(HoldsAddresses):
     strides: tuple[int, ...]
     writable: bool
     owner: object
-    device: Device = HOST
+    device: DlpackDevice = HOST
 
     @property
     def is_contiguous(self) -> bool:
@@ -135,7 +135,7 @@ def _from_cuda(value: Any) -> ArrayMemory:
     low = address + sum(s for s in reach if s < 0)
     high = low if 0 in shape else address + sum(s for s in reach if s > 0) + item
     steps = tuple(s // item for s in strides)
-    device = Device(dlpack.CUDA, 0)
+    device = DlpackDevice(dlpack.CUDA, 0)
     return ArrayMemory(address, low, high, dtype.name, item, shape, steps, not read_only, value, device)
 
 
@@ -169,7 +169,7 @@ def _from_dlpack(value: Any) -> ArrayMemory:
     low = address + sum(s for s in reach if s < 0)
     high = low if 0 in shape else address + sum(s for s in reach if s > 0) + item
     name = _DLPACK_NAMES.get(tensor.code, f"DLPack type {tensor.code}").format(bits=tensor.bits)
-    device = Device(tensor.device_type, tensor.device_id)
+    device = DlpackDevice(tensor.device_type, tensor.device_id)
     return ArrayMemory(address, low, high, name, item, shape, strides, True, (value, capsule), device)
 
 

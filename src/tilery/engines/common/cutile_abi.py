@@ -109,7 +109,7 @@ class Number(NamedTuple):
 Parameter = Array | List | Number
 
 
-class Extent(NamedTuple):
+class ArrayExtent(NamedTuple):
     """The memory of an array, from its first element to its last; `pointers` are the offsets of addresses in it."""
 
     name: str
@@ -206,7 +206,7 @@ def guess_parameters(types: Sequence[Type]) -> list[Parameter]:
     return found
 
 
-def protect(memory: Iterable[Extent], fixed: Sequence[ArrayMemory]) -> list[Extent]:
+def protect(memory: Iterable[ArrayExtent], fixed: Sequence[ArrayMemory]) -> list[ArrayExtent]:
     """Mark the memory of arrays that are read-only."""
     known = {(each.address, each.shape, each.strides): each.range("").runs for each in fixed}
     return [
@@ -217,9 +217,11 @@ def protect(memory: Iterable[Extent], fixed: Sequence[ArrayMemory]) -> list[Exte
     ]
 
 
-def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callable[[int, int], bytes]) -> list[Extent]:
+def extents(
+    parameters: Iterable[Parameter], values: Sequence[Any], read: Callable[[int, int], bytes]
+) -> list[ArrayExtent]:
     """List the memory that the arguments of a launch reach; `read(address, size)` fetches the words of lists."""
-    found: list[Extent] = []
+    found: list[ArrayExtent] = []
     at = 0
     for p in parameters:
         match p:
@@ -230,7 +232,7 @@ def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callab
                 address, length = values[at : at + 2]
                 row = 1 + 2 * p.rank
                 pointers = tuple(range(0, 8 * row * length, 8 * row))
-                found.append(Extent(p.name, address, 8 * row * length, (length, row), (row, 1), pointers))
+                found.append(ArrayExtent(p.name, address, 8 * row * length, (length, row), (row, 1), pointers))
                 words = struct.unpack(f"<{row * length}q", read(address, 8 * row * length))
                 for item in range(length):
                     element = Array(f"{p.name}[{item}]", p.rank, p.bits)
@@ -241,7 +243,7 @@ def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callab
     return found
 
 
-def extent(array: Array, words: Sequence[int]) -> Extent:
+def extent(array: Array, words: Sequence[int]) -> ArrayExtent:
     """Return the memory of an array, given its pointer, shape and strides.
 
     >>> extent(Array("x", 2, 32), [4096, 3, 4, 8, 1])[:5]
@@ -249,4 +251,4 @@ def extent(array: Array, words: Sequence[int]) -> Extent:
     """
     shape, strides = tuple(words[1 : 1 + array.rank]), tuple(words[1 + array.rank :])
     elements = 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
-    return Extent(array.name, words[0], (elements * array.bits + 7) // 8, shape, strides)
+    return ArrayExtent(array.name, words[0], (elements * array.bits + 7) // 8, shape, strides)

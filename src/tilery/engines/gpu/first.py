@@ -19,7 +19,7 @@ from ..cuda.driver import Driver
 from ..cuda.launch import Binary, BoundLaunch, CudaKernel, CudaLoaded, Prebuilt
 from ..cuda.staging import ALIGNMENT, Staged, stage
 from ..cuda.timing import elapsed, fitting, median
-from ..triton.compiler import Compiler
+from ..triton.compiler import CompileProcess
 from ..work import Work
 from .variants import Variant, VariantCompiler
 
@@ -74,16 +74,16 @@ def _holds_pointers(type: object) -> bool:
 
 # ---------------------------------------------------------------- compiling
 
-_COMPILERS: SimpleQueue[Compiler] = SimpleQueue()
+_COMPILERS: SimpleQueue[CompileProcess] = SimpleQueue()
 """Compilers that are not busy. Starting one takes longer than compiling a small kernel."""
 
 
 @contextmanager
-def _compiler() -> Iterator[Compiler]:
+def _compiler() -> Iterator[CompileProcess]:
     try:
         found = _COMPILERS.get_nowait()
     except Empty:
-        found = Compiler()
+        found = CompileProcess()
     try:
         yield found
     finally:

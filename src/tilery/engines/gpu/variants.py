@@ -13,7 +13,7 @@ from ..cuda.launch import Binary, global_bytes
 from ..rows import split_rows
 from ..tileiras import launch as tileiras
 from ..triton import launch as triton
-from ..triton.compiler import Compiler, compile_entry
+from ..triton.compiler import CompileProcess, compile_entry
 from ..work import Work
 from .ahead import transpose_ahead, transposing_kernel
 
@@ -112,7 +112,7 @@ class VariantCompiler:
     engine = "gpu"
 
     variant: Variant
-    compiler: Compiler | None = None
+    compiler: CompileProcess | None = None
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:
         """Compile an entry for an architecture such as sm_90."""

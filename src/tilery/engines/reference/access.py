@@ -29,7 +29,7 @@ Made = tuple[Array, Array, Array | None]
 NO_IDS: Array = np.empty(0, np.uint64)
 
 
-class Kind(Enum):
+class AccessKind(Enum):
     """The effect of an access: read, write, or both as one atomic transaction per element."""
 
     READ = "read"
@@ -39,10 +39,10 @@ class Kind(Enum):
     @property
     def noun(self) -> str:
         """The access with its article."""
-        return f"{'an' if self is Kind.UPDATE else 'a'} {self.value}"
+        return f"{'an' if self is AccessKind.UPDATE else 'a'} {self.value}"
 
 
-class Span(NamedTuple):
+class AddressRange(NamedTuple):
     """The places of all elements of an access, and possibly more."""
 
     low: int
@@ -69,7 +69,7 @@ class Elements:
     def __init__(
         self,
         make: Callable[[], Made],
-        span: Callable[[], Span | None],
+        span: Callable[[], AddressRange | None],
         boxes: Callable[[], Boxes | None] = lambda: None,
         lane_size: int = 1,
     ) -> None:
@@ -83,7 +83,7 @@ class Elements:
         return self._make()
 
     @cached_property
-    def span(self) -> Span | None:
+    def span(self) -> AddressRange | None:
         """A quick summary; None if there is none."""
         return self._span()
 
@@ -108,7 +108,7 @@ class Access:
     place: Elements
     bytes: int
     """The bytes that an element covers. A four-bit element covers the byte that it shares with a neighbour."""
-    kind: Kind
+    kind: AccessKind
     ordering: MemoryOrderingSemantics
     scope: MemoryScope | None
     """None for a weak access."""
@@ -147,11 +147,11 @@ class Access:
 
     @property
     def reads(self) -> bool:
-        return self.kind is not Kind.WRITE
+        return self.kind is not AccessKind.WRITE
 
     @property
     def writes(self) -> bool:
-        return self.kind is not Kind.READ
+        return self.kind is not AccessKind.READ
 
     @property
     def elements(self) -> tuple[Array, Array]:
@@ -176,14 +176,14 @@ class Link:
     result_token: Array
 
 
-KINDS: dict[type[Op], Kind] = {
-    LoadPtrTko: Kind.READ,
-    LoadViewTko: Kind.READ,
-    StorePtrTko: Kind.WRITE,
-    StoreViewTko: Kind.WRITE,
-    AtomicRMWTko: Kind.UPDATE,
-    AtomicCASTko: Kind.UPDATE,
-    AtomicRedViewTko: Kind.UPDATE,
+KINDS: dict[type[Op], AccessKind] = {
+    LoadPtrTko: AccessKind.READ,
+    LoadViewTko: AccessKind.READ,
+    StorePtrTko: AccessKind.WRITE,
+    StoreViewTko: AccessKind.WRITE,
+    AtomicRMWTko: AccessKind.UPDATE,
+    AtomicCASTko: AccessKind.UPDATE,
+    AtomicRedViewTko: AccessKind.UPDATE,
 }
 """The effects of all operations that access memory; another operation with a memory ordering would be an error."""
 
@@ -244,9 +244,9 @@ def _pointed(pointers: Array, mask: Array | None, lanes: int, element: Scalar) -
         chosen = np.broadcast_to(True, addresses.shape) if mask is None else _each(lanes, mask)
         return addresses, chosen, _halves(addresses) if element.bits == 4 else None
 
-    def span() -> Span:
+    def span() -> AddressRange:
         bits = int(np.bitwise_or.reduce(pointers, axis=None))
-        return Span(int(pointers.min()), int(pointers.max()), bits, mask is None or bool(mask.all()))
+        return AddressRange(int(pointers.min()), int(pointers.max()), bits, mask is None or bool(mask.all()))
 
     def boxes() -> Boxes | None:
         """Tiles of consecutive elements, which programs make from `iota`."""
@@ -315,7 +315,7 @@ def _boxes(where: ViewAccess, lanes: int) -> Boxes | None:
     return Boxes(np.broadcast_to(where.starts, lanes), dims)
 
 
-def _span(where: ViewAccess) -> Span | None:
+def _span(where: ViewAccess) -> AddressRange | None:
     """Return the places of the boxes, if each is in the tensor as a whole or is clipped in the same way."""
     if any(not isinstance(n, int) for n in (*where.skips, *where.extents)) or any(where.skips):
         return None
@@ -328,7 +328,7 @@ def _span(where: ViewAccess) -> Span | None:
     bits = int(np.bitwise_or.reduce(where.starts))
     for stride in where.strides:
         bits |= stride
-    return Span(low, high, bits, extents == list(where.shape))
+    return AddressRange(low, high, bits, extents == list(where.shape))
 
 
 def _inside(where: ViewAccess) -> Array:

@@ -27,7 +27,7 @@ from ..common.watch import Late, watched
 from .batch import Batch, join, merge
 from .deadlock import polled
 from .ops.views import padding
-from .program import Advance, Branch, Compute, Finish, Jump, Leave, Observed, RegionCode, Slots, Test
+from .program import Advance, Branch, Compute, CopyAndJump, Finish, Leave, Observed, RegionCode, Slots, Test
 
 if TYPE_CHECKING:
     from .observe import Observer
@@ -177,7 +177,7 @@ class Machine:
     ) -> bool:
         """Execute a control-flow instruction. Return whether the batch continues."""
         match instruction:
-            case Jump():
+            case CopyAndJump():
                 _move(batch, instruction.moves, instruction.frees)
                 if instruction.target.pc <= batch.pc:
                     self._count(instruction.op, batch)

@@ -21,8 +21,20 @@ from ...types import TOKEN
 from ..common.tiles import Array
 from .access import Access, make_access
 from .batch import Batch, take
-from .program import CONTROL, Advance, Branch, Compute, Finish, Instruction, Jump, Leave, Observed, RegionCode, Test
-from .registry import RUNS, Run
+from .program import (
+    CONTROL,
+    Advance,
+    Branch,
+    Compute,
+    CopyAndJump,
+    Finish,
+    Instruction,
+    Leave,
+    Observed,
+    RegionCode,
+    Test,
+)
+from .registry import RUNS, Executor
 
 if TYPE_CHECKING:
     from ..common.arguments import BoundArguments
@@ -33,7 +45,7 @@ TOKEN_DTYPE = np.dtype(np.uint64)
 """Tokens are ids, one per lane. No tile has this type: integers are held as signed ones."""
 
 Execute = Callable[..., Any]
-"""Executes an operation: takes the operation, the batch and the operands, and returns the result as `Run` says."""
+"""Executes an operation: takes the operation, the batch and the operands, and returns the result as `Executor` says."""
 Look = Callable[[Batch], None]
 """Looks at a batch that is about to execute a control-flow instruction."""
 When = Callable[..., Any]
@@ -173,13 +185,17 @@ def _observed(instruction: Instruction, observers: Sequence[Observer], ids: Toke
     if execute is plain and not instruction.reusable:
         return instruction
     i = instruction
-    made = run if execute is plain else Run(execute, batch=True)
+    made = run if execute is plain else Executor(execute, batch=True)
     return Compute(i.op, made, i.args, i.outs, i.frees, (), i.flops)  # `replace` takes ten times as long
 
 
 def _keeping(instruction: Instruction) -> Instruction:
     """Return an instruction that does not free values; at the end of a region, those inside are freed."""
-    return replace(instruction, frees=()) if isinstance(instruction, (Compute, Jump, Advance, Leave)) else instruction
+    return (
+        replace(instruction, frees=())
+        if isinstance(instruction, (Compute, CopyAndJump, Advance, Leave))
+        else instruction
+    )
 
 
 def _without_batch(function: Callable[..., Any]) -> Execute:
@@ -328,7 +344,7 @@ def _controlling(instruction: Instruction) -> tuple[tuple[str, ...], tuple[int, 
             return ("condition",), (instruction.condition,)
         case Test():
             return ("iteration", "upperBound"), (instruction.counter, instruction.bound)
-        case Jump() if not instruction.op.blocks:  # continue, break or yield, not the start of a loop
+        case CopyAndJump() if not instruction.op.blocks:  # continue, break or yield, not the start of a loop
             return tuple(f"operands_[{i}]" for i in range(len(instruction.moves[0]))), instruction.moves[0]
         case Finish():
             return tuple(f"operands_[{i}]" for i in range(len(instruction.values))), instruction.values

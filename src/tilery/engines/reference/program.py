@@ -19,7 +19,7 @@ from ...ops import Alloca, Break, Continue, For, If, Loop, Return, Yield
 from ...types import TOKEN, TensorView, Tile, Type
 from ..common.layout import MAX_RANK, alloca_bytes
 from ..common.tiles import carrier
-from .registry import RUNS, Run
+from .registry import RUNS, Executor
 
 Slots = tuple[int, ...]
 Arg = int | None | Slots
@@ -47,7 +47,7 @@ class Compute:
     """Execute an operation, then free the values of `frees`."""
 
     op: Op
-    run: Run
+    run: Executor
     args: tuple[Arg, ...]
     outs: tuple[Arg, ...]
     frees: Slots = ()
@@ -67,7 +67,7 @@ class Branch:
 
 
 @dataclass(slots=True)
-class Jump:
+class CopyAndJump:
     """Copy values and jump."""
 
     op: Op
@@ -132,7 +132,7 @@ class Observed:
     looks: tuple[Callable[[Any], None], ...]
 
 
-Instruction = Compute | Branch | Jump | Test | Advance | Leave | Finish | Observed
+Instruction = Compute | Branch | CopyAndJump | Test | Advance | Leave | Finish | Observed
 
 
 @dataclass(slots=True)
@@ -262,7 +262,7 @@ class _Builder:
                 self.lower_loop(o)
             case Yield() if work.joined is not None:
                 label, results = work.joined
-                self.code.append(Jump(o, (self.uses_of(o.operands_), results), label, self.release(o)))
+                self.code.append(CopyAndJump(o, (self.uses_of(o.operands_), results), label, self.release(o)))
             case Yield() | Return():
                 self.code.append(Finish(o, self.uses_of(o.operands_)))
             case Continue():
@@ -270,7 +270,7 @@ class _Builder:
             case Break():
                 assert work.loop is not None
                 moves = self.uses_of(o.operands_), work.loop.results
-                self.code.append(Jump(o, moves, work.loop.exit, self.release(o)))
+                self.code.append(CopyAndJump(o, moves, work.loop.exit, self.release(o)))
             case _:
                 self.lower_compute(o)
 
@@ -349,7 +349,7 @@ class _Builder:
         variable, *carried = map(self.define, o.region.args)
         loop = _Loop(o, tuple(carried), results, self.fresh())
         starts = self.uses_of((o.lowerBound, *o.initValues))
-        self.code.append(Jump(o, (starts, (loop.counter, *carried)), loop.head))
+        self.code.append(CopyAndJump(o, (starts, (loop.counter, *carried)), loop.head))
         self.mark(loop.head)
         self.code.append(Test(o, loop.counter, self.use(o.upperBound), variable, loop.exit))
         self.push(o.region, lambda: self.lower_end(o, loop.exit, (loop.params, results), first, held), loop)
@@ -359,7 +359,7 @@ class _Builder:
         first, held = self.count, self.held
         carried = tuple(map(self.define, o.region.args))
         loop = _Loop(o, carried, results, polls=o in self.polling)
-        self.code.append(Jump(o, (self.uses_of(o.initValues), carried), loop.head))
+        self.code.append(CopyAndJump(o, (self.uses_of(o.initValues), carried), loop.head))
         self.mark(loop.head)
         self.push(o.region, lambda: self.lower_end(o, loop.exit, NO_MOVES, first, held, loop.head), loop)
 
@@ -373,7 +373,7 @@ class _Builder:
         else:
             values = zip(o.operands_, loop.params)
             polls = tuple(slot for value, slot in values if value.type is not TOKEN) if loop.polls else None
-            self.code.append(Jump(o, moves, loop.head, self.release(o), polls))
+            self.code.append(CopyAndJump(o, moves, loop.head, self.release(o), polls))
 
     def lower_end(self, o: Op, label: Label, moves: Moves, first: int, held: int, head: Label | None = None) -> None:
         self.mark(label)

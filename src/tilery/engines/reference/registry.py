@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Executor:
     """The function that executes an operation, and how to call it.
 
     `function(o, *operands)` takes the operation and one value per operand field, in the order of the declaration (None
@@ -27,7 +27,7 @@ class Run:
     reuses: bool = False
 
 
-RUNS: dict[type[Op], Run] = {}
+RUNS: dict[type[Op], Executor] = {}
 
 
 def executes(*classes: type[Op], batch: bool = False, reuses: bool = False) -> Callable[[F], F]:
@@ -36,7 +36,7 @@ def executes(*classes: type[Op], batch: bool = False, reuses: bool = False) -> C
     def register(function: F) -> F:
         for cls in classes:
             assert cls not in RUNS, f"{cls.__name__} is executed twice"
-            RUNS[cls] = Run(function, batch, reuses)
+            RUNS[cls] = Executor(function, batch, reuses)
         return function
 
     return register

@@ -48,7 +48,7 @@ class TritonKernel:
     notes: dict[str, int] = field(default_factory=dict)
 
 
-class Compiler(Child):
+class CompileProcess(Child):
     """A process that compiles one kernel after the other."""
 
     def __init__(self, python: str = "") -> None:
@@ -67,7 +67,7 @@ class Compiler(Child):
             return {"error": message, "kind": kind.value, "said": error.said}
 
 
-_COMPILER = Compiler()
+_COMPILER = CompileProcess()
 
 
 def compile_entry(
@@ -77,7 +77,7 @@ def compile_entry(
     target: str | Target = "sm_90",
     config: Config | None = None,
     emit: Sequence[str] = (),
-    compiler: Compiler | None = None,
+    compiler: CompileProcess | None = None,
     dialect: Dialect | None = None,
 ) -> TritonKernel:
     """Compile a kernel of a verified module. Without a configuration, rules choose one.
@@ -120,7 +120,9 @@ def compile_entry(
 CACHE = DiskCache("triton")
 
 
-def _answer(compiler: Compiler, request: dict[str, Any], dialect: Dialect, assembler: Assembler) -> dict[str, Any]:
+def _answer(
+    compiler: CompileProcess, request: dict[str, Any], dialect: Dialect, assembler: Assembler
+) -> dict[str, Any]:
     """Return Triton's answer to a request, from the cache if it is there."""
     key = json.dumps([FORMAT, dialect.version, assembler.release, request], sort_keys=True)
     kept = CACHE.get(key)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import compile, parse
 from ...cli.arguments import ArgumentSpec, check_types, make_arguments
-from ...cli.files import Stop
+from ...cli.files import CommandFailed
 from ...cli.sanitizing import sanitizer_for
 from ...diag import TileError
 from ...engines.common.kernel import Kernel
@@ -21,7 +21,7 @@ from ...engines.registry import DEFAULT
 from ...ir import Op, Refused, walk
 from ...observe.arrays import array_arguments
 from ...sanitize import Report, Sanitizer
-from ...sanitize.reports import Place
+from ...sanitize.reports import Occurrence
 from ..operations import error_data
 from ..requests import Request
 from .numbers import array_numbers, plain, summary, tile_data
@@ -126,7 +126,7 @@ def values(request: Request) -> dict[str, Any]:
 def _made(request: Request) -> RunLaunch:
     try:
         return RunLaunch(request)
-    except Stop as error:
+    except CommandFailed as error:
         raise TileError(str(error).removeprefix("--arg: ")) from None
 
 
@@ -157,7 +157,7 @@ def _report(report: Report, ids: dict[Op, int]) -> dict[str, Any]:
     return data | {"op": ids.get(report.op, -1), "details": report.details}
 
 
-def _place(place: Place, ids: dict[Op, int]) -> dict[str, Any]:
+def _place(place: Occurrence, ids: dict[Op, int]) -> dict[str, Any]:
     where = {"block": list(place.block), "element": list(place.element)}
     return {"op": ids.get(place.op, -1), "name": place.op.name, **where}
 

@@ -17,7 +17,16 @@ from typing import Any
 
 from ...diag import ErrorKind, TileError
 from ...programs.device import THREAD
-from ..program import MOST_CONTENT, MOST_LAUNCHES, Program, Scratch, Slot, Submission, SubmittedLaunch, as_json
+from ..program import (
+    MOST_CONTENT,
+    MOST_LAUNCHES,
+    ArgumentSlot,
+    CandidateProgram,
+    Scratch,
+    Submission,
+    SubmittedLaunch,
+    as_json,
+)
 
 UNDEFINED = 0xA5
 """The byte that `numpy.empty` is filled with here. Scratch memory that has it everywhere is undefined."""
@@ -284,7 +293,7 @@ class LaunchRecorder:
 
     def __init__(self) -> None:
         self.modules: dict[bytes, int] = {}
-        self.programs: list[Program] = []
+        self.programs: list[CandidateProgram] = []
         self.begin()
 
     def begin(self) -> None:
@@ -317,7 +326,7 @@ class LaunchRecorder:
     def finish(self) -> None:
         """Make the program of this shape."""
         merged = _merge(self.scratch)
-        made = Program(scratch={f"scratch{n}": _scratch(each[2]) for n, each in enumerate(merged)})
+        made = CandidateProgram(scratch={f"scratch{n}": _scratch(each[2]) for n, each in enumerate(merged)})
         for call in self.calls:
             number = self.modules.setdefault(call.bytecode, len(self.modules))
             params = call.module.entry(call.entry).function_type.params
@@ -331,16 +340,16 @@ class LaunchRecorder:
                 return name, address - start
         return None
 
-    def _slot(self, kind: Any, value: Any, merged: list[tuple[int, int, bytes]]) -> Slot:
+    def _slot(self, kind: Any, value: Any, merged: list[tuple[int, int, bytes]]) -> ArgumentSlot:
         from ...types import Ptr
 
         if not isinstance(kind.element, Ptr):
-            return Slot(value=value)
+            return ArgumentSlot(value=value)
         if (found := self._array_at(value)) is not None:
-            return Slot(*found)
+            return ArgumentSlot(*found)
         at = bisect.bisect_right([each[0] for each in merged], value) - 1
         if at >= 0 and value <= merged[at][0] + merged[at][1]:
-            return Slot(f"scratch{at}", value - merged[at][0])
+            return ArgumentSlot(f"scratch{at}", value - merged[at][0])
         raise TileError("a kernel gets an address that is in no array", kind=ErrorKind.ARGUMENT)
 
 

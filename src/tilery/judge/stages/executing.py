@@ -14,14 +14,14 @@ from ...engines.kernel import Kernel, Limits
 from ...engines.reference.machine import Machine
 from ...engines.registry import compile_kernel
 from ...ops import Module
-from ...sanitize import Access, Check, Kind, Sanitizer
+from ...sanitize import Access, AccessKind, Check, Sanitizer
 from ...sanitize.schedule import ReorderedMachine, ScheduledMachine
 from ...source.input import Input
 from ...types import Ptr, Tile
 from ...verifier.explain import read_legal
-from ..memory import Buffer, Poison, array_buffer, scratch_buffer, slot_value
+from ..memory import GuardedMemory, Poison, array_buffer, scratch_buffer, slot_value
 from ..problem import Problem, Shape
-from ..program import Program, Submission
+from ..program import CandidateProgram, Submission
 from ..values import Array
 
 STEPS = 2_000_000
@@ -62,8 +62,8 @@ def load(submission: Submission) -> LoadedSubmission:
 
 
 def make_buffers(
-    problem: Problem, shape: Shape, program: Program, inputs: Mapping[str, Array], poison: Poison
-) -> dict[str, Buffer]:
+    problem: Problem, shape: Shape, program: CandidateProgram, inputs: Mapping[str, Array], poison: Poison
+) -> dict[str, GuardedMemory]:
     """Return the memory of a launch: inputs with their values, everything else poisoned."""
     made = {}
     for argument in problem.typed(shape):
@@ -78,8 +78,8 @@ def make_buffers(
 
 def execute(
     loaded: LoadedSubmission,
-    program: Program,
-    buffers: Mapping[str, Buffer],
+    program: CandidateProgram,
+    buffers: Mapping[str, GuardedMemory],
     *,
     left: Callable[[], float],
     sanitize: Sanitizer | None = None,
@@ -114,7 +114,7 @@ class Schedule:
         return kind(self.seed, *args, **options)
 
 
-def outputs_of(problem: Problem, shape: Shape, buffers: Mapping[str, Buffer]) -> dict[str, Array]:
+def outputs_of(problem: Problem, shape: Shape, buffers: Mapping[str, GuardedMemory]) -> dict[str, Array]:
     """Return copies of the outputs, as bits."""
     found = {}
     for argument in problem.typed(shape):
@@ -133,13 +133,13 @@ class ReadObserver(Check):
     seen: set[str]
 
     def after(self, access: Access) -> None:
-        if access.kind is Kind.WRITE or not access.mask.any():
+        if access.kind is AccessKind.WRITE or not access.mask.any():
             return
         at = np.searchsorted(self.starts, access.addresses[access.mask], "right") - 1
         self.seen.update(self.names[n] for n in np.unique(at).tolist() if n >= 0)
 
 
-def watch_reads(buffers: Mapping[str, Buffer], seen: set[str]) -> type[Check]:
+def watch_reads(buffers: Mapping[str, GuardedMemory], seen: set[str]) -> type[Check]:
     """Return a check that adds the names of buffers that a launch reads to `seen`."""
     ordered = sorted((each.address, name) for name, each in buffers.items())
     facts = {"starts": [a for a, _ in ordered], "names": [n for _, n in ordered], "seen": seen}
@@ -147,7 +147,7 @@ def watch_reads(buffers: Mapping[str, Buffer], seen: set[str]) -> type[Check]:
 
 
 def sanitizer_for(
-    problem: Problem, shape: Shape, program: Program, buffers: Mapping[str, Buffer], seen: set[str]
+    problem: Problem, shape: Shape, program: CandidateProgram, buffers: Mapping[str, GuardedMemory], seen: set[str]
 ) -> Sanitizer:
     """Return a sanitizer that knows which memory is undefined."""
     undefined: list[Array] = []

@@ -8,12 +8,12 @@ from typing import Any
 from ... import prove
 from ...types import Ptr, Tile
 from ..problem import Problem, Shape
-from ..program import Program
+from ..program import CandidateProgram
 from ..results import FAILED, PASSED, SKIPPED
 from ..values import Array, widen
 from .executing import LoadedSubmission
 
-Side = tuple[LoadedSubmission, Program]
+Side = tuple[LoadedSubmission, CandidateProgram]
 
 
 def prove_equal(
@@ -38,7 +38,7 @@ def prove_equal(
     return {"equal": PASSED, "different": FAILED}.get(verdict.answer, SKIPPED), said
 
 
-def _program(loaded: LoadedSubmission, program: Program) -> prove.Program | None:
+def _program(loaded: LoadedSubmission, program: CandidateProgram) -> prove.Program | None:
     stages = []
     if any(each.content is not None for each in program.scratch.values()):
         return None

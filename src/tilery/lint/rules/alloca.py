@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...analysis.memory.affine import has_form
-from ...analysis.memory.places import Place
+from ...analysis.memory.places import MemoryAccess
 from ...ir import Op, Value
 from ...ops import Alloca, Break, Continue, For, If, Loop, Return, Yield
 from ..facts import Facts
-from ..rule import ERROR, WARNING, Report, Rules
+from ..rule import ERROR, WARNING, Match, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 
 @rule("alloca-unwritten", ERROR)
-def alloca_unwritten(facts: Facts) -> Iterator[Report]:
+def alloca_unwritten(facts: Facts) -> Iterator[Match]:
     """A load reads memory of an alloca that nothing has written.
 
     The memory of an alloca is undefined at first, and new each time that the alloca is executed: an alloca in a
@@ -48,17 +48,17 @@ def alloca_unwritten(facts: Facts) -> Iterator[Report]:
                 continue
             before = [p for p in stores if _may_be_before(p.op, place.op, alloca, facts)]
             if not before:
-                yield Report(
+                yield Match(
                     place.op,
                     f"{place.op.name}: nothing has been stored to this memory",
                     related=((alloca, "the alloca"),),
                 )
             elif not _surely_written(place.op, alloca, {p.op for p in stores}, facts):
                 message = f"{place.op.name}: on some paths nothing has been stored to this memory"
-                yield Report(place.op, message, related=((alloca, "the alloca"),), severity=WARNING)
+                yield Match(place.op, message, related=((alloca, "the alloca"),), severity=WARNING)
             elif (missing := _unwritten(place, before, alloca.result)) > 0:
                 message = f"{place.op.name}: {missing} of the elements that it reads have never been stored"
-                yield Report(place.op, message, related=((alloca, "the alloca"),))
+                yield Match(place.op, message, related=((alloca, "the alloca"),))
 
 
 def _may_be_before(store: Op, load: Op, alloca: Op, facts: Facts) -> bool:
@@ -103,7 +103,7 @@ def _ends_or_writes(ops: list[Op], stores: set[Op], facts: Facts) -> bool:
     return isinstance(ops[-1], (Return, Break, Continue)) or _writes(ops, stores, facts)
 
 
-def _unwritten(load: Place, stores: list[Place], root: Value) -> int:
+def _unwritten(load: MemoryAccess, stores: list[MemoryAccess], root: Value) -> int:
     """How many elements of a load are surely not written by any of these stores, not even in part."""
     only = {root: 1}
     if any(p.address is None or dict(p.address.terms) != only or not p.size for p in (load, *stores)):
@@ -116,7 +116,7 @@ def _unwritten(load: Place, stores: list[Place], root: Value) -> int:
 
 
 @rule("alloca-escapes", ERROR)
-def alloca_escapes(facts: Facts) -> Iterator[Report]:
+def alloca_escapes(facts: Facts) -> Iterator[Match]:
     """A pointer to an alloca leaves the block that the alloca is in, or the tile block.
 
     The memory of an alloca lives until the block around it ends: a branch, or one iteration of a loop. Afterwards
@@ -159,7 +159,7 @@ def alloca_escapes(facts: Facts) -> Iterator[Report]:
             elif not alloca.global_ and _publishes(o, alloca, derived, facts):
                 message = f"{o.name}: the address of an alloca is stored where other tile blocks can read it"
             if message:
-                yield Report(o, message, related=((alloca, "the alloca"),))
+                yield Match(o, message, related=((alloca, "the alloca"),))
 
 
 def _publishes(o: Op, root: Alloca, derived: set[Value], facts: Facts) -> bool:

@@ -9,13 +9,13 @@ from ...attrs import Signedness
 from ...ir import Op
 from ...ops import Break, For, If, Loop, Return
 from ..facts import Facts
-from ..rule import ERROR, WARNING, Report, Rules
+from ..rule import ERROR, WARNING, Match, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 
 @rule("loop-never-runs", WARNING)
-def loop_never_runs(facts: Facts) -> Iterator[Report]:
+def loop_never_runs(facts: Facts) -> Iterator[Match]:
     """The bounds of a loop leave no iteration.
 
     The lower bound is never below the upper one.
@@ -47,13 +47,13 @@ def loop_never_runs(facts: Facts) -> Iterator[Report]:
         sign = Signedness.UNSIGNED if o.unsignedCmp else Signedness.SIGNED
         low, high = (read(facts.range(value), element(value), sign) for value in (o.lowerBound, o.upperBound))
         if low.lo >= high.hi:
-            yield Report(o, f"for: the counter starts at {low.lo} or more, and must be below {high.hi}")
+            yield Match(o, f"for: the counter starts at {low.lo} or more, and must be below {high.hi}")
         elif facts.forms.key(o.lowerBound) == facts.forms.key(o.upperBound):
-            yield Report(o, "for: the counter starts at its upper bound")
+            yield Match(o, "for: the counter starts at its upper bound")
 
 
 @rule("loop-step", ERROR)
-def loop_step(facts: Facts) -> Iterator[Report]:
+def loop_step(facts: Facts) -> Iterator[Match]:
     """The step of a loop is zero or negative.
 
     The step must be positive; a loop that counts downwards does not exist. The behaviour is undefined.
@@ -81,11 +81,11 @@ def loop_step(facts: Facts) -> Iterator[Report]:
     for o in facts.of(For):
         step = facts.range(o.step)
         if step.hi <= 0 and (step.lo == 0 or not o.unsignedCmp):
-            yield Report(o, f"for: the step is {step.hi}, and must be positive")
+            yield Match(o, f"for: the step is {step.hi}, and must be positive")
 
 
 @rule("endless-loop", WARNING)
-def endless_loop(facts: Facts) -> Iterator[Report]:
+def endless_loop(facts: Facts) -> Iterator[Match]:
     """A loop has no way out, or only one that it takes at once or never.
 
     `loop` repeats until `break`, and there is none in it, nor a `return`. Or none of the conditions on which it ends
@@ -125,10 +125,10 @@ def endless_loop(facts: Facts) -> Iterator[Report]:
             each = facts.loop(each)
     for loop, found in exits.items():
         if not found:
-            yield Report(loop, "loop: it never ends, as there is no 'break' in it")
+            yield Match(loop, "loop: it never ends, as there is no 'break' in it")
         elif all(_is_decided_before(o, loop, facts) for o in found):
             message = "loop: the condition on which it ends does not change while it runs"
-            yield Report(loop, message, related=((found[0], "it would end here"),))
+            yield Match(loop, message, related=((found[0], "it would end here"),))
 
 
 def _is_decided_before(end: Op, loop: Loop, facts: Facts) -> bool:
@@ -144,7 +144,7 @@ def _is_decided_before(end: Op, loop: Loop, facts: Facts) -> bool:
 
 
 @rule("empty-mask", WARNING)
-def empty_mask(facts: Facts) -> Iterator[Report]:
+def empty_mask(facts: Facts) -> Iterator[Match]:
     """The mask of an access is false for every element.
 
     The access does nothing, and a load returns padding or undefined elements only.
@@ -166,4 +166,4 @@ def empty_mask(facts: Facts) -> Iterator[Report]:
     for place in facts.places:
         known = facts.elements(place.mask) if place.mask is not None else None
         if known is not None and not known.any():
-            yield Report(place.op, f"{place.op.name}: the mask is false for every element")
+            yield Match(place.op, f"{place.op.name}: the mask is false for every element")

@@ -9,13 +9,13 @@ from ...analysis.memory.places import is_pointer
 from ...ops import Constant, For, JoinTokens, LoadPtrTko, LoadViewTko, MakeToken
 from ...types import Ptr, Tile
 from ..facts import Facts
-from ..rule import NOTE, Fix, RemoveOp, Report, Rules
+from ..rule import NOTE, Fix, Match, RemoveOp, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 
 @rule("unused-argument", NOTE)
-def unused_argument(facts: Facts) -> Iterator[Report]:
+def unused_argument(facts: Facts) -> Iterator[Match]:
     """A kernel does not use one of its arguments.
 
     Fix: Remove the argument, or use it. If the host passes a fixed list of arguments, suppress the finding.
@@ -34,13 +34,13 @@ def unused_argument(facts: Facts) -> Iterator[Report]:
     for number, value in enumerate(facts.entry.body.args):
         # A front end passes the sizes and strides of an array with it, needed or not.
         if value not in facts.uses and (facts.entry.loc is None or is_pointer(value)):
-            yield Report(
+            yield Match(
                 facts.entry, f"entry: argument {number} of @{facts.entry.sym_name}, {value.type.text}, is not used"
             )
 
 
 @rule("unused-value", NOTE)
-def unused_value(facts: Facts) -> Iterator[Report]:
+def unused_value(facts: Facts) -> Iterator[Match]:
     """Nothing uses the result of an operation that has no other effect.
 
     Fix: Remove the operation, or use its result; a result that is computed and forgotten is often a mistake in a
@@ -64,11 +64,11 @@ def unused_value(facts: Facts) -> Iterator[Report]:
         if not o.results or o.nested or o.loc is not None or not is_effect_free(o) or isinstance(o, UNINTERESTING):
             continue
         if not any(value in facts.uses for value in o.results):
-            yield Report(o, f"{o.name}: the result is not used", fix=Fix("Remove the operation", RemoveOp()))
+            yield Match(o, f"{o.name}: the result is not used", fix=Fix("Remove the operation", RemoveOp()))
 
 
 @rule("loop-invariant-load", NOTE)
-def loop_invariant_load(facts: Facts) -> Iterator[Report]:
+def loop_invariant_load(facts: Facts) -> Iterator[Match]:
     """A load in a loop reads the same memory in every iteration.
 
     The address does not depend on the loop, and nothing in the loop writes memory. Tokens keep the compiler from
@@ -100,13 +100,13 @@ def loop_invariant_load(facts: Facts) -> Iterator[Report]:
         if not any(
             facts.varies(value, loop) for value in (place.pointer, place.mask, *getattr(load, "index", ())) if value
         ):
-            yield Report(
+            yield Match(
                 load, f"{load.name}: it reads the same memory in every iteration", related=((loop, "of this loop"),)
             )
 
 
 @rule("large-tile", NOTE)
-def large_tile(facts: Facts) -> Iterator[Report]:
+def large_tile(facts: Facts) -> Iterator[Match]:
     """A tile is larger than all registers of a multiprocessor.
 
     A multiprocessor has 256 KiB of registers, and they hold the tiles that a tile block computes with. A larger
@@ -135,7 +135,7 @@ def large_tile(facts: Facts) -> Iterator[Report]:
             if isinstance(t, Tile) and not isinstance(o, Constant):
                 size = t.size * (64 if isinstance(t.element, Ptr) else t.element.bits) // 8
                 if size > REGISTERS:
-                    yield Report(
+                    yield Match(
                         o, f"{o.name}: {t.text} takes {size >> 10} KiB, and a multiprocessor has 256 KiB of registers"
                     )
                     break

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ...analysis.memory.affine import Form, is_scalar
-from ...analysis.memory.places import Place, is_pointer, strides_of, tensor_of
+from ...analysis.memory.affine import LinearForm, is_scalar
+from ...analysis.memory.places import MemoryAccess, is_pointer, strides_of, tensor_of
 from ...ir import Value
 from ...ops import (
     Alloca,
@@ -23,13 +23,13 @@ from ...ops import (
 )
 from ...types import DYNAMIC, PartitionView, StridedView, TensorView, TileView
 from ..facts import Facts
-from ..rule import ERROR, WARNING, Report, Rules
+from ..rule import ERROR, WARNING, Match, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 
 @rule("out-of-bounds", ERROR)
-def out_of_bounds(facts: Facts) -> Iterator[Report]:
+def out_of_bounds(facts: Facts) -> Iterator[Match]:
     """An access is outside its alloca, global or array, or a tile is outside its tensor.
 
     The index is known, and so is the size of the memory. The access destroys what is next to it, or returns it. Of
@@ -66,16 +66,16 @@ def out_of_bounds(facts: Facts) -> Iterator[Report]:
         assert place.root is not None
         extent, low, high = facts.extent(place.root), reach[0], reach[1] + place.size
         if low < 0 and (extent is not None or place.root in facts.entry.body.args):
-            yield Report(
+            yield Match(
                 place.op, f"{place.op.name}: it accesses memory {-low} bytes before the start of {_name(place.root)}"
             )
         elif extent is not None and high > extent:
             what = f"{_name(place.root)}, which has {extent} bytes"
-            yield Report(place.op, f"{place.op.name}: it accesses memory {high - extent} bytes past the end of {what}")
+            yield Match(place.op, f"{place.op.name}: it accesses memory {high - extent} bytes past the end of {what}")
     yield from _tiles_outside(facts)
 
 
-def _reach(place: Place, facts: Facts) -> tuple[int, int] | None:
+def _reach(place: MemoryAccess, facts: Facts) -> tuple[int, int] | None:
     """How far the elements that the first tile block accesses are from the start of their memory, if that is known."""
     is_certain = place.mask is None or place.active is not None
     if place.address is None or place.root is None or not place.size or not is_certain or not is_pointer(place.pointer):
@@ -86,7 +86,7 @@ def _reach(place: Place, facts: Facts) -> tuple[int, int] | None:
         return None
     if _are_coordinates(others):
         return int(numbers.min()), int(numbers.max())
-    return facts.extremes(place.op, Form(others, numbers))
+    return facts.extremes(place.op, LinearForm(others, numbers))
 
 
 def _are_coordinates(values: Iterable[Value]) -> bool:
@@ -101,7 +101,7 @@ def _name(root: Value) -> str:
     return f"global @{owner.name_}" if isinstance(owner, GetGlobal) else "the argument"
 
 
-def _tiles_outside(facts: Facts) -> Iterator[Report]:
+def _tiles_outside(facts: Facts) -> Iterator[Match]:
     for place in facts.places:
         view = place.pointer.type
         if not isinstance(view, (PartitionView, StridedView)):
@@ -121,12 +121,12 @@ def _tiles_outside(facts: Facts) -> Iterator[Report]:
                 elif reach[0] < 0:
                     message = f"in an iteration the index along dimension {dim} is {reach[0]}, before the first tile"
             if message:
-                yield Report(place.op, f"{place.op.name}: {message}", severity=WARNING)
+                yield Match(place.op, f"{place.op.name}: {message}", severity=WARNING)
                 break
 
 
 @rule("index-out-of-range", ERROR)
-def index_out_of_range(facts: Facts) -> Iterator[Report]:
+def index_out_of_range(facts: Facts) -> Iterator[Match]:
     """The index of an `extract` or `insert` selects a part that does not exist.
 
     The larger tile is divided into a grid of parts, and the index counts parts, not elements. The result is
@@ -159,11 +159,11 @@ def index_out_of_range(facts: Facts) -> Iterator[Report]:
             low, high = facts.reached(o, index) or (known.hi, known.lo)
             if high >= count or low < 0:
                 at = high if high >= count else low
-                yield Report(o, f"{o.name}: there are {count} parts along dimension {dim}, and the index is {at}")
+                yield Match(o, f"{o.name}: there are {count} parts along dimension {dim}, and the index is {at}")
 
 
 @rule("read-only-store", ERROR)
-def read_only_store(facts: Facts) -> Iterator[Report]:
+def read_only_store(facts: Facts) -> Iterator[Match]:
     """A store writes to a global that is declared constant.
 
     Constants may be in memory that cannot be written, and the compiler may have replaced loads of them by their
@@ -191,7 +191,7 @@ def read_only_store(facts: Facts) -> Iterator[Report]:
         if place.writes and isinstance(owner, GetGlobal) and owner.name_ in facts.globals:
             target = facts.globals[owner.name_]
             if target.constant:
-                yield Report(
+                yield Match(
                     place.op,
                     f"{place.op.name}: global @{owner.name_} is constant",
                     related=((target, "declared here"),),
@@ -199,7 +199,7 @@ def read_only_store(facts: Facts) -> Iterator[Report]:
 
 
 @rule("dead-store", WARNING)
-def dead_store(facts: Facts) -> Iterator[Report]:
+def dead_store(facts: Facts) -> Iterator[Match]:
     """Nothing reads what a store writes.
 
     Either another store overwrites all of it before anything can read it, or it is memory of an alloca that is
@@ -223,7 +223,7 @@ def dead_store(facts: Facts) -> Iterator[Report]:
         escapes = alloca.global_ or not all(map(_only_addresses, derived))
         if not escapes and all(p.root is alloca.result and not p.reads for p in mine):
             for place in mine:
-                yield Report(
+                yield Match(
                     place.op, f"{place.op.name}: nothing loads from this alloca", related=((alloca, "the alloca"),)
                 )
     yield from _overwritten(facts)
@@ -233,9 +233,9 @@ def _only_addresses(value: Value) -> bool:
     return is_pointer(value) or isinstance(value.type, (TensorView, TileView))
 
 
-def _overwritten(facts: Facts) -> Iterator[Report]:
+def _overwritten(facts: Facts) -> Iterator[Match]:
     """Stores whose elements the next store to them in the same block overwrites, with no access in between."""
-    previous: dict[object, Place] = {}
+    previous: dict[object, MemoryAccess] = {}
     block = None
     for place in facts.places:
         if facts.home[place.op] is not block:
@@ -246,7 +246,7 @@ def _overwritten(facts: Facts) -> Iterator[Report]:
         old = previous.get(place.key)
         if old is not None and old.mask is place.mask and facts.loop(old.op) is facts.loop(place.op):
             message = f"{old.op.name}: a later store overwrites everything that it writes"
-            yield Report(old.op, message, related=((place.op, "the later store"),))
+            yield Match(old.op, message, related=((place.op, "the later store"),))
         previous[place.key] = place
 
 
@@ -254,7 +254,7 @@ def _overwritten(facts: Facts) -> Iterator[Report]:
 
 
 @rule("duplicate-elements", ERROR)
-def duplicate_elements(facts: Facts) -> Iterator[Report]:
+def duplicate_elements(facts: Facts) -> Iterator[Match]:
     """Two elements of one store have the same address.
 
     The elements of a tile are stored in no particular order, so either may win; the specification calls it a race.
@@ -293,7 +293,7 @@ def duplicate_elements(facts: Facts) -> Iterator[Report]:
         near = np.flatnonzero(np.diff(numbers.reshape(-1)[order]) < max(1, place.size))
         is_known = place.mask is None or place.active is not None
         if any(is_known or _is_alike(place.mask, order[at], order[at + 1], facts) for at in near[:1]):
-            yield Report(place.op, f"{place.op.name}: two elements of the tile share memory")
+            yield Match(place.op, f"{place.op.name}: two elements of the tile share memory")
 
 
 def _is_alike(mask: Value | None, a: int, b: int, facts: Facts, depth: int = 4) -> bool:
@@ -310,7 +310,7 @@ def _is_alike(mask: Value | None, a: int, b: int, facts: Facts, depth: int = 4) 
 
 
 @rule("overlapping-view", WARNING)
-def overlapping_view(facts: Facts) -> Iterator[Report]:
+def overlapping_view(facts: Facts) -> Iterator[Match]:
     """A kernel stores through a view whose elements or tiles overlap.
 
     A stride is smaller than the extent of the dimensions inside it, so two positions of the tensor are the same
@@ -346,9 +346,9 @@ partition_view<tile=(1x8), tensor_view<8x8xf32, strides=[8,1]>>, tile<i32>, tile
         view, tensor = o.view.type, tensor_of(o.view)
         assert isinstance(view, TileView)
         if isinstance(view, StridedView) and any(s < t for s, t in zip(view.traversal_strides, view.tile_shape)):
-            yield Report(o, f"{o.name}: the tiles of the view overlap")
+            yield Match(o, f"{o.name}: the tiles of the view overlap")
         elif tensor is not None and _overlaps(view.tensor_view.shape, strides_of(tensor, facts.forms)):
-            yield Report(o, f"{o.name}: elements of the tensor overlap", related=((tensor, "the tensor"),))
+            yield Match(o, f"{o.name}: elements of the tensor overlap", related=((tensor, "the tensor"),))
 
 
 def _overlaps(shape: tuple[int, ...], strides: list[int | None]) -> bool:

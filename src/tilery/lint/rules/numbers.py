@@ -43,9 +43,9 @@ from ...ops import (
 )
 from ...types import I1, Scalar, Tile
 from ..facts import Facts
-from ..rule import ERROR, NOTE, WARNING, Fix, ReplaceWord, Report, Rules
+from ..rule import ERROR, NOTE, WARNING, Fix, Match, ReplaceWord, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 
 def _element(value: Value) -> Scalar:
@@ -54,7 +54,7 @@ def _element(value: Value) -> Scalar:
 
 
 @rule("divide-by-zero", ERROR)
-def divide_by_zero(facts: Facts) -> Iterator[Report]:
+def divide_by_zero(facts: Facts) -> Iterator[Match]:
     """An integer is divided by zero, or the smallest integer by -1.
 
     The specification leaves the result undefined. That holds for the remainder too.
@@ -80,18 +80,18 @@ def divide_by_zero(facts: Facts) -> Iterator[Report]:
         divisor = facts.elements(o.rhs)
         if divisor is None:
             if 0 in (facts.reached(o, o.rhs) or ()):
-                yield Report(o, f"{o.name}: the divisor is zero in an iteration of the loop")
+                yield Match(o, f"{o.name}: the divisor is zero in an iteration of the loop")
             continue
         if (divisor == 0).any():
-            yield Report(o, f"{o.name}: the divisor is zero")
+            yield Match(o, f"{o.name}: the divisor is zero")
             continue
         dividend, least = facts.elements(o.lhs), -(1 << (bits_of(o.lhs) - 1))
         if o.signedness is Signedness.SIGNED and dividend is not None and ((dividend == least) & (divisor == -1)).any():
-            yield Report(o, f"{o.name}: {least} divided by -1 does not fit the type")
+            yield Match(o, f"{o.name}: {least} divided by -1 does not fit the type")
 
 
 @rule("shift-too-far", ERROR)
-def shift_too_far(facts: Facts) -> Iterator[Report]:
+def shift_too_far(facts: Facts) -> Iterator[Match]:
     """A shift by the width of the type, or more, or by a negative amount.
 
     The result is not defined: some processors return 0, others shift by the remainder. The amount is read as an
@@ -120,16 +120,16 @@ def shift_too_far(facts: Facts) -> Iterator[Report]:
         least = facts.range(o.rhs)
         if known is not None and ((known < 0) | (known >= bits)).any():
             amount = int(known[(known < 0) | (known >= bits)][0]) if known.ndim else int(known)
-            yield Report(o, f"{o.name}: a shift of {bits}-bit integers by {amount}")
+            yield Match(o, f"{o.name}: a shift of {bits}-bit integers by {amount}")
         elif known is None and (least.lo >= bits or least.hi < 0):
-            yield Report(o, f"{o.name}: a shift of {bits}-bit integers by {least.lo} or more")
+            yield Match(o, f"{o.name}: a shift of {bits}-bit integers by {least.lo} or more")
         elif known is None and (reach := facts.reached(o, o.rhs)) and (reach[0] < 0 or reach[1] >= bits):
             amount = reach[0] if reach[0] < 0 else reach[1]
-            yield Report(o, f"{o.name}: a shift of {bits}-bit integers by {amount} in an iteration of the loop")
+            yield Match(o, f"{o.name}: a shift of {bits}-bit integers by {amount} in an iteration of the loop")
 
 
 @rule("conversion-out-of-range", ERROR)
-def conversion_out_of_range(facts: Facts) -> Iterator[Report]:
+def conversion_out_of_range(facts: Facts) -> Iterator[Match]:
     """A float that is converted to an integer does not fit.
 
     `ftoi` of NaN, an infinity, or a number outside the type is undefined.
@@ -159,12 +159,12 @@ def conversion_out_of_range(facts: Facts) -> Iterator[Report]:
         for bits in dict.fromkeys(source.value.stored()):
             if to_int(kind, target, bits, o.signedness, False) is None:
                 number = "NaN" if is_nan(kind, bits) else float_text(kind, bits)
-                yield Report(o, f"ftoi: {number} does not fit {o.signedness.text} {target.text}")
+                yield Match(o, f"ftoi: {number} does not fit {o.signedness.text} {target.text}")
                 break
 
 
 @rule("unsigned-negative", WARNING)
-def unsigned_negative(facts: Facts) -> Iterator[Report]:
+def unsigned_negative(facts: Facts) -> Iterator[Match]:
     """A small negative constant is compared, or divided by, as an unsigned integer.
 
     Read as unsigned, -1 is the largest number there is, so `x < -1` is nearly always true.
@@ -197,12 +197,12 @@ def unsigned_negative(facts: Facts) -> Iterator[Report]:
                 message = (
                     f"{o.name}: {int(known.min())} is read as the unsigned number {facts.unsigned(known, value)[-1]}"
                 )
-                yield Report(o, message, fix=fix)
+                yield Match(o, message, fix=fix)
                 break
 
 
 @rule("signed-boolean", WARNING)
-def signed_boolean(facts: Facts) -> Iterator[Report]:
+def signed_boolean(facts: Facts) -> Iterator[Match]:
     """A truth value is converted as a signed integer: true becomes -1.
 
     The only bit of an i1 is its sign. `exti signed` and `itof signed` of true are -1, so a sum of such values
@@ -226,11 +226,11 @@ def signed_boolean(facts: Facts) -> Iterator[Report]:
     for o in facts.of(ExtI, IToF):
         if _element(o.from_) is I1 and o.signedness is Signedness.SIGNED:
             fix = Fix("Use 'unsigned'", ReplaceWord("signed", "unsigned"), is_safe=False)
-            yield Report(o, f"{o.name}: true becomes -1", fix=fix)
+            yield Match(o, f"{o.name}: true becomes -1", fix=fix)
 
 
 @rule("constant-comparison", NOTE)
-def constant_comparison(facts: Facts) -> Iterator[Report]:
+def constant_comparison(facts: Facts) -> Iterator[Match]:
     """A comparison has the same result for all values that its operands can have.
 
     An unsigned integer is never below 0, and the position of a tile block never negative. A check that cannot fail
@@ -258,7 +258,7 @@ def constant_comparison(facts: Facts) -> Iterator[Report]:
         constants = sum(facts.forms[value].known is not None for value in o.operands)
         # Front ends compare in general terms, so what they write is not looked at.
         if answer is not None and constants < 2 and o.loc is None and o.result in facts.uses:
-            yield Report(o, f"cmpi: the result is always {'true' if answer else 'false'}")
+            yield Match(o, f"cmpi: the result is always {'true' if answer else 'false'}")
 
 
 # ---------------------------------------------------------------- reductions
@@ -316,7 +316,7 @@ NEUTRAL: dict[type[Op], Callable[[Attr, Op], bool]] = {
 
 
 @rule("reduce-identity", WARNING)
-def reduce_identity(facts: Facts) -> Iterator[Report]:
+def reduce_identity(facts: Facts) -> Iterator[Match]:
     """The identity of a reduction is not neutral.
 
     How often the identity becomes part of the result is up to the compiler. It must not change it: 0 for a sum, 1
@@ -354,13 +354,11 @@ def reduce_identity(facts: Facts) -> Iterator[Report]:
             pair = o.body.args[2 * index : 2 * index + 2]
             is_known = isinstance(by, Op) and by.__class__ in NEUTRAL and set(by.operands) == set(pair)
             if is_known and isinstance(by, Op) and not NEUTRAL[by.__class__](identity, by):
-                yield Report(
-                    o, f"{o.name}: the identity is not neutral for {by.name}", related=((by, "the operation"),)
-                )
+                yield Match(o, f"{o.name}: the identity is not neutral for {by.name}", related=((by, "the operation"),))
 
 
 @rule("compare-with-nan", WARNING)
-def compare_with_nan(facts: Facts) -> Iterator[Report]:
+def compare_with_nan(facts: Facts) -> Iterator[Match]:
     """A number is compared with NaN, so that the result does not depend on the number.
 
     NaN equals nothing, itself included: an ordered comparison with it is always false, an unordered one always true.
@@ -385,7 +383,7 @@ def compare_with_nan(facts: Facts) -> Iterator[Report]:
         for value in (o.lhs, o.rhs):
             if _is_constant_nan(value):
                 always = "true" if o.comparison_ordering is ComparisonOrdering.UNORDERED else "false"
-                yield Report(o, f"cmpf: it compares with NaN, and is always {always}")
+                yield Match(o, f"cmpf: it compares with NaN, and is always {always}")
                 break
 
 
@@ -397,7 +395,7 @@ def _is_constant_nan(value: Value) -> bool:
 
 
 @rule("narrow-accumulator", NOTE)
-def narrow_accumulator(facts: Facts) -> Iterator[Report]:
+def narrow_accumulator(facts: Facts) -> Iterator[Match]:
     """A long sum is kept in a float with few bits.
 
     Once the sum is large compared to what is added, additions in f16 or bf16 are rounded away: in bf16, 256 + 1 is
@@ -433,12 +431,12 @@ def narrow_accumulator(facts: Facts) -> Iterator[Report]:
             if not is_product and _is_short(target, facts):
                 continue
             if isinstance(by, Op) and (is_product or (isinstance(by, AddF) and target in by.operands)):
-                yield Report(by, f"{by.name}: a loop adds to a sum of {_element(target).text}")
+                yield Match(by, f"{by.name}: a loop adds to a sum of {_element(target).text}")
     for o in facts.of(Reduce):
         for value in o.operands_:
             is_long = value.type.shape[o.dim] >= LONG  # type: ignore[attr-defined]  # a tile
             if is_long and _is_narrow(value) and o.body.ops and isinstance(o.body.ops[0], AddF):
-                yield Report(o, f"{o.name}: a sum of many elements of {_element(value).text}")
+                yield Match(o, f"{o.name}: a sum of many elements of {_element(value).text}")
 
 
 SHORT = 8

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ...analysis.memory.places import Place, overlap
+from ...analysis.memory.places import MemoryAccess, overlap
 from ...analysis.tokens import is_token_ordered
 from ...ir import Block, Op, Value
 from ...ops import For, GdcWaitTko, If, JoinTokens, Loop
 from ...types import Token
 from ..facts import Facts
-from ..rule import ERROR, WARNING, AddToken, Fix, Report, Rules
+from ..rule import ERROR, WARNING, AddToken, Fix, Match, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 WINDOW = 16
 """How many earlier accesses through the same pointer an access is compared with."""
@@ -23,7 +23,7 @@ MAX_ACCESSES = 4096
 
 
 @rule("missing-token", ERROR)
-def missing_token(facts: Facts) -> Iterator[Report]:
+def missing_token(facts: Facts) -> Iterator[Match]:
     """Two accesses of the same memory, at least one of which writes, are not ordered by tokens.
 
     Program order orders nothing in Tile IR. An access happens after another one only if it takes its token,
@@ -51,7 +51,7 @@ def missing_token(facts: Facts) -> Iterator[Report]:
     """
     if len(facts.places) > MAX_ACCESSES:
         return
-    by_root: dict[Value | None, list[Place]] = {}
+    by_root: dict[Value | None, list[MemoryAccess]] = {}
     for place in facts.places:
         by_root.setdefault(place.root, []).append(place)
     for group in by_root.values():
@@ -62,7 +62,7 @@ def missing_token(facts: Facts) -> Iterator[Report]:
                     yield _unordered(earlier, later, facts)
 
 
-def _before(group: list[Place], at: int, facts: Facts) -> Iterator[Place]:
+def _before(group: list[MemoryAccess], at: int, facts: Facts) -> Iterator[MemoryAccess]:
     """The accesses that an access is compared with: those before it, nearest first, and those after it in its loop."""
     yield from reversed(group[max(0, at - WINDOW) : at])
     loop = facts.loop(group[at].op)
@@ -70,7 +70,7 @@ def _before(group: list[Place], at: int, facts: Facts) -> Iterator[Place]:
         yield from (p for p in group[at : at + WINDOW] if facts.is_inside(p.op, loop))
 
 
-def _races(a: Place, b: Place, facts: Facts) -> bool:
+def _races(a: MemoryAccess, b: MemoryAccess, facts: Facts) -> bool:
     """Whether an access surely conflicts with a later one that does not wait for it."""
     if not (a.writes or b.writes) or (not a.is_weak and not b.is_weak and a.key == b.key):
         return False
@@ -90,7 +90,7 @@ def _races(a: Place, b: Place, facts: Facts) -> bool:
     return loop is not None and all(facts.parent[facts.home[p.op]] is loop for p in (a, b))
 
 
-def _meet_later(a: Place, b: Place, loop: Op, facts: Facts) -> bool:
+def _meet_later(a: MemoryAccess, b: MemoryAccess, loop: Op, facts: Facts) -> bool:
     """Whether an access surely touches what another one has touched in an earlier iteration of a loop."""
     steps = facts.steps(loop)
     if steps is None or a.address is None or b.address is None or not a.size or a.size != b.size:
@@ -110,7 +110,7 @@ def _meet_later(a: Place, b: Place, loop: Op, facts: Facts) -> bool:
     return bool(((later >= 1) & (later <= (last - first) // step)).any())
 
 
-def _varies(place: Place, loop: Op, facts: Facts) -> bool:
+def _varies(place: MemoryAccess, loop: Op, facts: Facts) -> bool:
     """Whether an access may touch other memory in each iteration of a loop."""
     if place.address is None:
         owner = place.pointer.owner
@@ -139,17 +139,17 @@ def follows(later: Op, earlier: Op) -> bool:
     return False
 
 
-def _unordered(earlier: Place, later: Place, facts: Facts) -> Report:
+def _unordered(earlier: MemoryAccess, later: MemoryAccess, facts: Facts) -> Match:
     if earlier.op is later.op:
         message = f"{later.op.name}: it accesses the same memory in every iteration, and no token orders the iterations"
-        return Report(later.op, message, ("carry its token from one iteration of the loop to the next",))
+        return Match(later.op, message, ("carry its token from one iteration of the loop to the next",))
     message = f"{later.op.name}: no token orders it after the {earlier.op.name} of the same memory"
-    return Report(
+    return Match(
         later.op, message, related=((earlier.op, "the other access is here"),), fix=_wait(earlier, later, facts)
     )
 
 
-def _wait(earlier: Place, later: Place, facts: Facts) -> Fix | None:
+def _wait(earlier: MemoryAccess, later: MemoryAccess, facts: Facts) -> Fix | None:
     """Pass the token on, if the later access has none yet and can see it."""
     takes_token = any(isinstance(value.type, Token) for value in later.op.operands)
     home: Block | None = facts.home[earlier.op]
@@ -163,7 +163,7 @@ def _wait(earlier: Place, later: Place, facts: Facts) -> Fix | None:
 
 
 @rule("wait-without-token", WARNING)
-def wait_without_token(facts: Facts) -> Iterator[Report]:
+def wait_without_token(facts: Facts) -> Iterator[Match]:
     """An access after `gdc_wait_tko` does not take its token, so it does not wait.
 
     A kernel that starts before the one before it has ended waits for its results with `gdc_wait_tko`. Program order
@@ -194,11 +194,11 @@ def wait_without_token(facts: Facts) -> Iterator[Report]:
             is_later = facts.number[place.op] > facts.number[wait] and not facts.is_private(place)
             if is_later and not facts.order.is_ordered(wait, place.op):
                 message = f"{place.op.name}: no token orders it after the wait for the kernel before"
-                yield Report(place.op, message, related=((wait, "the wait is here"),))
+                yield Match(place.op, message, related=((wait, "the wait is here"),))
 
 
 @rule("release-without-token", WARNING)
-def release_without_token(facts: Facts) -> Iterator[Report]:
+def release_without_token(facts: Facts) -> Iterator[Match]:
     """A release does not wait for a store before it, so it does not publish what was stored.
 
     A release makes visible to other tile blocks what its token follows, and nothing else. A store that comes first
@@ -231,11 +231,11 @@ def release_without_token(facts: Facts) -> Iterator[Report]:
             if place.writes and place.is_weak and not facts.is_private(place) and _is_published(place, release, facts):
                 note = "this store is not published"
                 message = f"{release.op.name}: the release does not wait for the {place.op.name} before it"
-                yield Report(release.op, message, related=((place.op, note),), fix=_wait(place, release, facts))
+                yield Match(release.op, message, related=((place.op, note),), fix=_wait(place, release, facts))
                 break
 
 
-def _is_published(store: Place, release: Place, facts: Facts) -> bool:
+def _is_published(store: MemoryAccess, release: MemoryAccess, facts: Facts) -> bool:
     """Whether a release is there for a store: it waits for nothing else, or the kernel also reads that memory."""
     if not any(isinstance(value.type, Token) for value in release.op.operands):
         return True
@@ -243,7 +243,7 @@ def _is_published(store: Place, release: Place, facts: Facts) -> bool:
 
 
 @rule("acquire-token-unused", WARNING)
-def acquire_token_unused(facts: Facts) -> Iterator[Report]:
+def acquire_token_unused(facts: Facts) -> Iterator[Match]:
     """Nothing waits for an acquire, so it orders nothing.
 
     An acquire orders what follows its token. Accesses that come later in the text but do not take the token may
@@ -277,10 +277,10 @@ def acquire_token_unused(facts: Facts) -> Iterator[Report]:
         later = next((place for place in reversed(weak) if facts.number[place.op] > facts.number[acquire.op]), None)
         if later is not None:
             note = (later.op, "this access does not wait for it")
-            yield Report(acquire.op, f"{acquire.op.name}: nothing waits for this acquire", related=(note,))
+            yield Match(acquire.op, f"{acquire.op.name}: nothing waits for this acquire", related=(note,))
 
 
-def tokens_before(later: Iterable[Place], facts: Facts, most: int | None = None) -> set[Value]:
+def tokens_before(later: Iterable[MemoryAccess], facts: Facts, most: int | None = None) -> set[Value]:
     """The tokens that one of these accesses waits for, on some path; `most` limits how many are looked at."""
     found: set[Value] = set()
     todo = [value for place in later for value in place.op.operands if isinstance(value.type, Token)]

@@ -41,9 +41,9 @@ from ...ops import (
 )
 from ...types import DYNAMIC, PartitionView, Scalar, StridedView, TensorView, Tile
 from ..facts import Facts
-from ..rule import NOTE, WARNING, Report, Rules
+from ..rule import NOTE, WARNING, Match, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Hole:
 
 
 @rule("unpadded-load", WARNING)
-def unpadded_load(facts: Facts) -> Iterator[Report]:
+def unpadded_load(facts: Facts) -> Iterator[Match]:
     """Elements that a load leaves undefined become part of a result.
 
     A masked load without a padding value leaves the masked elements undefined, and a load through a view without
@@ -114,7 +114,7 @@ def unpadded_load(facts: Facts) -> Iterator[Report]:
 
 
 @rule("unpadded-edge", NOTE)
-def unpadded_edge(facts: Facts) -> Iterator[Report]:
+def unpadded_edge(facts: Facts) -> Iterator[Match]:
     """A sum or product is undefined unless the size of a tensor is a multiple of the tile.
 
     The view has no `padding_value`, and nothing in the kernel says that tiles end where the tensor does. If the
@@ -158,7 +158,7 @@ def unpadded_edge(facts: Facts) -> Iterator[Report]:
 
 
 @rule("padding-takes-part", WARNING)
-def padding_takes_part(facts: Facts) -> Iterator[Report]:
+def padding_takes_part(facts: Facts) -> Iterator[Match]:
     """Padding changes the result of a reduction, because it is not neutral for it.
 
     A load returns its padding for elements outside the tensor, or where the mask is false. Zero is neutral for a sum,
@@ -250,7 +250,7 @@ def _constant(value: Value) -> float | None:
     return math.nan if is_nan(element, bits) else -math.inf if is_negative(element, bits) else math.inf
 
 
-def _reduced(value: Value, dims: frozenset[int], padding: float, load: Op, facts: Facts) -> Iterator[Report]:
+def _reduced(value: Value, dims: frozenset[int], padding: float, load: Op, facts: Facts) -> Iterator[Match]:
     """Follow a load through what only moves its elements to reductions for which its padding is not neutral."""
     todo = [(value, Hole(load, dims))] if dims else []
     while todo:
@@ -264,7 +264,7 @@ def _reduced(value: Value, dims: frozenset[int], padding: float, load: Op, facts
                 by = user.body.ops[0] if len(user.body.ops) == 2 else None
                 if by is not None and by.__class__ in NEUTRAL and not NEUTRAL[by.__class__](padding):
                     message = f"reduce: padding of {padding:g} takes part, and is not neutral for {by.name}"
-                    yield Report(user, message, related=((load, "the load pads"),))
+                    yield Match(user, message, related=((load, "the load pads"),))
 
 
 # ---------------------------------------------------------------- which elements are undefined
@@ -317,7 +317,7 @@ def _is_multiple(tensor: MakeTensorView, dim: int, tile: int, facts: Facts) -> b
 # ---------------------------------------------------------------- where they come to matter
 
 
-def _consequences(value: Value, hole: Hole, facts: Facts) -> Iterator[Report]:
+def _consequences(value: Value, hole: Hole, facts: Facts) -> Iterator[Match]:
     """Follow undefined elements through operations on elements and shapes to the first use that depends on them."""
     holes: dict[Value, Hole] = {value: hole}
     todo = [value]
@@ -329,7 +329,7 @@ def _consequences(value: Value, hole: Hole, facts: Facts) -> Iterator[Report]:
                 load = hole.load
                 where = "where its mask is false" if hole.mask is not None else "outside the tensor"
                 message = f"{user.name}: {why} elements that the {load.name} leaves undefined {where}"
-                yield Report(user, message, related=((load, "the load has no padding"),))
+                yield Match(user, message, related=((load, "the load has no padding"),))
                 return
             passed = _passes(user, at, holes[at], facts)
             for result in user.results if passed is not None else ():

@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 
 from ...analysis.intervals import Range, limits, read
-from ...analysis.memory.affine import Array, Form, bits_of, is_scalar
+from ...analysis.memory.affine import Array, LinearForm, bits_of, is_scalar
 from ...analysis.memory.places import is_pointer
 from ...analysis.promises import harmless_promises
 from ...analysis.ranges import is_integer
@@ -32,16 +32,16 @@ from ...ops import (
 )
 from ...types import DYNAMIC, PartitionView, StridedView, Tile
 from ..facts import Facts
-from ..rule import ERROR, Fix, ReplaceWord, Report, Rules
+from ..rule import ERROR, Fix, Match, ReplaceWord, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 ALIGNMENT = 16
 """What arguments are aligned to at least; every allocator does."""
 
 
 @rule("false-promise", ERROR)
-def false_promise(facts: Facts) -> Iterator[Report]:
+def false_promise(facts: Facts) -> Iterator[Match]:
     """A promise to the compiler does not hold.
 
     `assume`, `inbounds` and `overflow` let the compiler rely on something without a check. If it is false, the
@@ -69,7 +69,7 @@ def false_promise(facts: Facts) -> Iterator[Report]:
     for o in facts.of(Assume):
         why = "" if o in harmless else _broken(o, facts)
         if why:
-            yield Report(o, f"assume: {why}")
+            yield Match(o, f"assume: {why}")
     yield from _tiles_outside(facts)
     yield from _wraps(facts)
     yield from _sums(facts)
@@ -94,7 +94,7 @@ def _broken(o: Assume, facts: Facts) -> str:
     return ""
 
 
-def _outside(o: Assume, form: Form, low: int | None, high: int | None, facts: Facts) -> str:
+def _outside(o: Assume, form: LinearForm, low: int | None, high: int | None, facts: Facts) -> str:
     value = o.value
     known = read(facts.range(value), value.type.element, Signedness.SIGNED)  # type: ignore[attr-defined]  # integers
     if all(isinstance(symbol.owner, GetTileBlockId) for symbol in form.terms):  # the first tile block always exists
@@ -109,7 +109,7 @@ def _outside(o: Assume, form: Form, low: int | None, high: int | None, facts: Fa
     return ""
 
 
-def _not_divisible(value: Value, form: Form, promise: DivBy, facts: Facts) -> str:
+def _not_divisible(value: Value, form: LinearForm, promise: DivBy, facts: Facts) -> str:
     numbers, shape = form.numbers, value.type.shape  # type: ignore[attr-defined]  # a tile
     if not all(map(is_scalar, form.terms)):
         return ""
@@ -141,7 +141,7 @@ def divisor_of(symbol: Value, facts: Facts) -> int:
 
 
 @rule("misaligned-access", ERROR)
-def misaligned_access(facts: Facts) -> Iterator[Report]:
+def misaligned_access(facts: Facts) -> Iterator[Match]:
     """An address is not a multiple of the size of the element.
 
     Elements in memory must be aligned to their size. A GPU stops the kernel at an access that is not. Arguments
@@ -175,7 +175,7 @@ def misaligned_access(facts: Facts) -> Iterator[Report]:
         for symbol, times in place.address.terms.items():
             step = gcd(step, times * divisor_of(symbol, facts))
         if step > 1 and place.numbers.size and (place.numbers % step != 0).any():
-            yield Report(
+            yield Match(
                 place.op, f"{place.op.name}: an address is not a multiple of {place.size}, the size of an element"
             )
 
@@ -183,7 +183,7 @@ def misaligned_access(facts: Facts) -> Iterator[Report]:
 # ---------------------------------------------------------------- inbounds and overflow
 
 
-def _tiles_outside(facts: Facts) -> Iterator[Report]:
+def _tiles_outside(facts: Facts) -> Iterator[Match]:
     for o in facts.of(LoadViewTko, StoreViewTko):
         view = o.view.type
         if not any(o.inbounds) or not isinstance(view, (PartitionView, StridedView)):
@@ -196,7 +196,7 @@ def _tiles_outside(facts: Facts) -> Iterator[Report]:
                 new = ", ".join("false" if n == axis or not each else "true" for n, each in enumerate(o.inbounds))
                 fix = Fix("Do not promise it", ReplaceWord(f"[{words}]", f"[{new}]"))
                 message = f"{o.name}: the tile is not inside the tensor along dimension {dim}, as 'inbounds' promises"
-                yield Report(o, message, fix=fix)
+                yield Match(o, message, fix=fix)
                 break
 
 
@@ -211,7 +211,7 @@ MOST = 256
 """The most pairs of numbers whose results are computed one by one."""
 
 
-def _wraps(facts: Facts) -> Iterator[Report]:
+def _wraps(facts: Facts) -> Iterator[Match]:
     for o in (*facts.of(AddI, SubI, MulI), *facts.of(ShLI, NegI)):
         if o.overflow is IntegerOverflow.NONE:
             continue
@@ -219,7 +219,7 @@ def _wraps(facts: Facts) -> Iterator[Report]:
             if _always_wraps(o, sign, facts):
                 what = "unsigned" if sign is Signedness.UNSIGNED else "signed"
                 fix = Fix("Do not promise it", ReplaceWord(f"overflow<{o.overflow.text}>", ""))
-                yield Report(
+                yield Match(
                     o,
                     f"{o.name}: the result wraps around as a {what} integer, and 'overflow' says that it does not",
                     fix=fix,
@@ -262,7 +262,7 @@ def _as(number: int, bits: int, sign: Signedness) -> int:
     return -number if bits == 1 else number
 
 
-def _sums(facts: Facts) -> Iterator[Report]:
+def _sums(facts: Facts) -> Iterator[Match]:
     """Sums over known elements that wrap around, though the addition in their body says that it does not."""
     for o in facts.of(Reduce):
         add, end = [*o.body.ops, None, None][:2]
@@ -277,7 +277,7 @@ def _sums(facts: Facts) -> Iterator[Report]:
         total = np.broadcast_to(known, shape) if known.ndim else None
         sums = [shape[o.dim] * _as(int(known), bits, sign)] if total is None else _along(total, o.dim, bits, sign)
         if any(not top.lo <= each <= top.hi for each in sums):
-            yield Report(
+            yield Match(
                 add,
                 "addi: the sum wraps around, and 'overflow' says that it does not",
                 related=((o, "of these elements"),),
@@ -290,7 +290,7 @@ def _along(numbers: Array, dim: int, bits: int, sign: Signedness) -> list[int]:
 
 
 @rule("assert-fails", ERROR)
-def assert_fails(facts: Facts) -> Iterator[Report]:
+def assert_fails(facts: Facts) -> Iterator[Match]:
     """The condition of an assertion is always false.
 
     The kernel reports an error whenever it gets here.
@@ -318,4 +318,4 @@ def assert_fails(facts: Facts) -> Iterator[Report]:
     for o in facts.of(Assert):
         known = facts.elements(o.condition)
         if known is not None and not known.all():
-            yield Report(o, "assert: the condition is always false")
+            yield Match(o, "assert: the condition is always false")

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...analysis.influence import Source
-from ...analysis.memory.places import Place, overlap, shares_byte
+from ...analysis.influence import Dependence
+from ...analysis.memory.places import MemoryAccess, overlap, shares_byte
 from ...attrs import ComparisonPredicate, MemoryScope
 from ...attrs import MemoryOrderingSemantics as Ordering
 from ...ir import Op, Value
 from ...ops import AndI, Broadcast, CmpI, Constant, DivI, For, GetTileBlockId, If, Loop, OrI, Reshape, XOrI
 from ..facts import Facts
-from ..rule import ERROR, WARNING, Fix, ReplaceWord, Report, Rules
+from ..rule import ERROR, WARNING, Fix, Match, ReplaceWord, RuleFile
 from .order import WINDOW, tokens_after, tokens_before
 
-rule = Rules()
+rule = RuleFile()
 
 MAX_CONDITIONS = 16
 """The most parts of a mask that are looked at."""
@@ -27,7 +27,7 @@ MAX_FLAGS = 64
 
 
 @rule("same-address", WARNING)
-def same_address(facts: Facts) -> Iterator[Report]:
+def same_address(facts: Facts) -> Iterator[Match]:
     """Every tile block stores to the same memory.
 
     The kernel asks for its position in the grid, but the address of this store does not depend on it, and nothing
@@ -55,12 +55,12 @@ def same_address(facts: Facts) -> Iterator[Report]:
         if place.writes and place.is_weak and not facts.is_private(place) and not _is_guarded(place, facts):
             missing = _coordinates(place, facts)
             if missing:
-                which = " and ".join(c for c, source in zip("xyz", Source.BLOCK) if missing & source)
+                which = " and ".join(c for c, source in zip("xyz", Dependence.BLOCK) if missing & source)
                 message = f"{place.op.name}: tile blocks that differ along {which} store to the same memory"
-                yield Report(place.op, message)
+                yield Match(place.op, message)
 
 
-def _is_guarded(place: Place, facts: Facts) -> bool:
+def _is_guarded(place: MemoryAccess, facts: Facts) -> bool:
     """Whether a condition may select the tile blocks that execute an access, or lock the others out."""
     deciding = facts.influence.of_execution(facts.home[place.op])
     if place.mask is not None:
@@ -68,16 +68,16 @@ def _is_guarded(place: Place, facts: Facts) -> bool:
     return bool(deciding) or facts.acquires
 
 
-def _coordinates(place: Place, facts: Facts) -> Source:
+def _coordinates(place: MemoryAccess, facts: Facts) -> Dependence:
     """The coordinates that the kernel uses, and on which the address of an access surely does not depend."""
     values = list(place.address.terms) if place.address is not None else [place.pointer]
     if place.address is None:
         values += [symbol for index in getattr(place.op, "index", ()) for symbol in facts.forms[index].terms]
-    depends = Source.NOTHING
+    depends = Dependence.NOTHING
     for value in values:
-        depends |= Source.NOTHING if _is_shared_part(value, facts) else facts.influence[value]
-    if depends & Source.MEMORY:
-        return Source.NOTHING
+        depends |= Dependence.NOTHING if _is_shared_part(value, facts) else facts.influence[value]
+    if depends & Dependence.MEMORY:
+        return Dependence.NOTHING
     return facts.coordinates & ~depends
 
 
@@ -91,7 +91,7 @@ def _is_shared_part(value: Value, facts: Facts) -> bool:
 
 
 @rule("neighbour-race", WARNING)
-def neighbour_race(facts: Facts) -> Iterator[Report]:
+def neighbour_race(facts: Facts) -> Iterator[Match]:
     """A tile block stores to memory that its neighbour accesses.
 
     The addresses of two accesses move by the same distance from one tile block to the next, and overlap if they are
@@ -124,7 +124,7 @@ def neighbour_race(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    by_root: dict[Value, list[Place]] = {}
+    by_root: dict[Value, list[MemoryAccess]] = {}
     for place in facts.places:
         if place.root is not None and place.is_weak and not facts.is_private(place) and not _is_chosen(place, facts):
             by_root.setdefault(place.root, []).append(place)
@@ -136,11 +136,11 @@ def neighbour_race(facts: Facts) -> Iterator[Report]:
                 if other is not None:
                     message = f"{store.op.name}: a neighbouring tile block accesses the same memory"
                     related = () if other is store else ((other.op, "by this access"),)
-                    yield Report(store.op, message, related=related)
+                    yield Match(store.op, message, related=related)
     yield from _neighbours_in_views(facts)
 
 
-def _is_chosen(place: Place, facts: Facts) -> bool:
+def _is_chosen(place: MemoryAccess, facts: Facts) -> bool:
     """Whether a condition may select the tile blocks that execute an access; a check of bounds does not."""
     if facts.influence.of_execution(facts.home[place.op]) or facts.acquires:
         return True
@@ -160,7 +160,7 @@ def _is_chosen(place: Place, facts: Facts) -> bool:
     return True
 
 
-def _meets_neighbour(store: Place, other: Place) -> bool:
+def _meets_neighbour(store: MemoryAccess, other: MemoryAccess) -> bool:
     """Whether an access overlaps a store that a tile block nearby executes."""
     a, b = store.address, other.address
     if a is None or b is None or a.terms != b.terms or not (store.size and other.size):
@@ -173,9 +173,9 @@ def _meets_neighbour(store: Place, other: Place) -> bool:
     return any(shares_byte(store.numbers + step * by, store.size, other.numbers, other.size) for by in nearby)
 
 
-def _neighbours_in_views(facts: Facts) -> Iterator[Report]:
+def _neighbours_in_views(facts: Facts) -> Iterator[Match]:
     """The same for tiles of one view whose strides are not known: their indices tell."""
-    views: dict[Value, list[Place]] = {}
+    views: dict[Value, list[MemoryAccess]] = {}
     for place in facts.places:
         if place.address is None and place.is_weak and not _is_chosen(place, facts) and hasattr(place.op, "view"):
             views.setdefault(facts.forms.first(place.pointer), []).append(place)
@@ -186,7 +186,7 @@ def _neighbours_in_views(facts: Facts) -> Iterator[Report]:
                 other = next((p for p in near if _is_next_tile(store.op, p.op, facts)), None)
                 if other is not None:
                     message = f"{store.op.name}: a neighbouring tile block accesses the same tile"
-                    yield Report(store.op, message, related=((other.op, "by this access"),))
+                    yield Match(store.op, message, related=((other.op, "by this access"),))
 
 
 def _is_next_tile(store: Op, other: Op, facts: Facts) -> bool:
@@ -209,7 +209,7 @@ def _is_next_tile(store: Op, other: Op, facts: Facts) -> bool:
 
 
 @rule("block-scope", WARNING)
-def block_scope(facts: Facts) -> Iterator[Report]:
+def block_scope(facts: Facts) -> Iterator[Match]:
     """A strong access that several tile blocks share has the scope of a single one.
 
     With the scope `tl_blk`, an access is ordered and atomic only with respect to its own tile block. The address
@@ -230,10 +230,10 @@ def block_scope(facts: Facts) -> Iterator[Report]:
     """
     for place in facts.places:
         values = [place.pointer, *getattr(place.op, "index", ())]
-        own = any(facts.influence[value] & Source.BLOCK for value in values)
+        own = any(facts.influence[value] & Dependence.BLOCK for value in values)
         if place.scope is MemoryScope.TL_BLK and not own and not facts.is_private(place):
             message = f"{place.op.name}: the scope is one tile block, but others use the same address"
-            yield Report(place.op, message, fix=Fix("Use the scope 'device'", ReplaceWord("tl_blk", "device")))
+            yield Match(place.op, message, fix=Fix("Use the scope 'device'", ReplaceWord("tl_blk", "device")))
 
 
 # ---------------------------------------------------------------- flags
@@ -258,7 +258,7 @@ def _deciding(facts: Facts) -> dict[Op, Op]:
 
 
 @rule("weak-flag", ERROR)
-def weak_flag(facts: Facts) -> Iterator[Report]:
+def weak_flag(facts: Facts) -> Iterator[Match]:
     """A loop waits for a flag with a weak load, or the flag that it waits for is set by a weak store.
 
     A weak access promises that no other tile block accesses the memory at the same time. The compiler may load the
@@ -291,32 +291,32 @@ def weak_flag(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    waiting: list[Place] = []
+    waiting: list[MemoryAccess] = []
     for o, branch in _deciding(facts).items():
         place, loop = facts.place[o], facts.loop(o)
         if isinstance(loop, Loop) and facts.is_inside(branch, loop) and _is_fixed(place, loop, facts):
             waiting.append(place)
             if place.is_weak and loop not in facts.writing:
                 fix = Fix("Load it with 'acquire device'", ReplaceWord("weak", "acquire device"))
-                yield Report(o, f"{o.name}: a loop waits for a value that a weak load reads", fix=fix)
+                yield Match(o, f"{o.name}: a loop waits for a value that a weak load reads", fix=fix)
     flags = {place.key: place for place in waiting if not place.is_weak}
     for place in facts.places:
         if place.is_weak and place.writes and place.key in flags:
             fix = Fix("Store it with 'release device'", ReplaceWord("weak", "release device"))
             related = ((flags[place.key].op, "here"),)
-            yield Report(
+            yield Match(
                 place.op, f"{place.op.name}: a weak store sets a flag that a loop waits for", related=related, fix=fix
             )
 
 
-def _is_fixed(place: Place, loop: Op, facts: Facts) -> bool:
+def _is_fixed(place: MemoryAccess, loop: Op, facts: Facts) -> bool:
     """Whether an access touches the same shared memory in every iteration of a loop."""
     terms = place.address.terms if place.address is not None else {place.pointer: 1}
     return not facts.is_private(place) and not any(facts.is_defined_in(value, loop) for value in terms)
 
 
 @rule("relaxed-acquire", WARNING)
-def relaxed_acquire(facts: Facts) -> Iterator[Report]:
+def relaxed_acquire(facts: Facts) -> Iterator[Match]:
     """A branch depends on a flag or counter, and accesses wait for its token, but it is read without `acquire`.
 
     A relaxed access orders nothing but itself. Accesses that take its token come after it in this tile block, but
@@ -358,10 +358,10 @@ def relaxed_acquire(facts: Facts) -> Iterator[Report]:
             new = "acquire" if not place.writes else "acq_rel"
             fix = Fix(f"Use '{new}'", ReplaceWord(place.ordering.text, new))
             message = f"{o.name}: accesses rely on what it reads, but it is {place.ordering.text}, not {new}"
-            yield Report(o, message, related=((last.op, "this access relies on it"),), fix=fix)
+            yield Match(o, message, related=((last.op, "this access relies on it"),), fix=fix)
 
 
-def _relies(place: Place, reached: set[Value], stored: set[Value | None]) -> bool:
+def _relies(place: MemoryAccess, reached: set[Value], stored: set[Value | None]) -> bool:
     """Whether an access waits for a flag, or reads what tile blocks have stored before."""
     waits = any(value in reached for value in place.op.operands)
     return waits or (place.reads and place.root is not None and place.root in stored)
@@ -375,7 +375,7 @@ def _depends_on(o: Op, branch: Op, loop: For | Loop | None, facts: Facts) -> boo
 
 
 @rule("relaxed-release", WARNING)
-def relaxed_release(facts: Facts) -> Iterator[Report]:
+def relaxed_release(facts: Facts) -> Iterator[Match]:
     """A flag that the kernel waits for is set after other stores, but without `release`.
 
     A relaxed store publishes nothing but itself. A tile block that sees the flag need not see what was stored
@@ -430,11 +430,11 @@ def relaxed_release(facts: Facts) -> Iterator[Report]:
             fix = Fix(f"Use '{new}'", ReplaceWord(place.ordering.text, new))
             message = f"{place.op.name}: it sets a flag for others, but it is {place.ordering.text}, not {new}"
             related = ((stored, "this store is not published"), (flags[place.key], "the flag is read here"))
-            yield Report(place.op, message, related=related, fix=fix)
+            yield Match(place.op, message, related=related, fix=fix)
 
 
 @rule("mixed-atomicity", WARNING)
-def mixed_atomicity(facts: Facts) -> Iterator[Report]:
+def mixed_atomicity(facts: Facts) -> Iterator[Match]:
     """Memory that all tile blocks access atomically is also accessed weakly, or with another size.
 
     A weak access promises that no other tile block accesses the memory at the same time, but all of them execute
@@ -458,7 +458,7 @@ def mixed_atomicity(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    shared: dict[Value | None, list[Place]] = {}
+    shared: dict[Value | None, list[MemoryAccess]] = {}
     for place in facts.places:
         if place.root is not None and not facts.is_private(place) and not _own_element(place, facts):
             shared.setdefault(place.root, []).append(place)
@@ -472,15 +472,15 @@ def mixed_atomicity(facts: Facts) -> Iterator[Report]:
                 continue
             what = "a weak access" if place.is_weak else "an atomic access of another size"
             message = f"{place.op.name}: {what} to memory that all tile blocks access atomically"
-            yield Report(place.op, message, related=((other.op, "the atomic operation is here"),))
+            yield Match(place.op, message, related=((other.op, "the atomic operation is here"),))
 
 
-def _own_element(place: Place, facts: Facts) -> bool:
+def _own_element(place: MemoryAccess, facts: Facts) -> bool:
     values = [place.pointer, *getattr(place.op, "index", ())]
-    return any(facts.influence[value] != Source.NOTHING for value in values)
+    return any(facts.influence[value] != Dependence.NOTHING for value in values)
 
 
-def _is_mixed(atomic: Place, other: Place) -> bool:
+def _is_mixed(atomic: MemoryAccess, other: MemoryAccess) -> bool:
     if other.is_weak:
         return overlap(atomic, other)
     if atomic.address is None or other.address is None or atomic.address.terms != other.address.terms:

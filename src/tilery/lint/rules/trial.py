@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..facts import Facts
-from ..rule import ERROR, WARNING, Report, Rules
+from ..rule import ERROR, WARNING, Match, RuleFile
 
-rule = Rules()
+rule = RuleFile()
 
 
 @rule("race", WARNING)
-def race(facts: Facts) -> Iterator[Report]:
+def race(facts: Facts) -> Iterator[Match]:
     """Two accesses to the same bytes race whatever the arguments are.
 
     The kernel was launched on made-up arguments, and two accesses, at least one of which writes, were ordered neither
@@ -56,7 +56,7 @@ def race(facts: Facts) -> Iterator[Report]:
 
 
 @rule("undefined", ERROR)
-def undefined(facts: Facts) -> Iterator[Report]:
+def undefined(facts: Facts) -> Iterator[Match]:
     """An operation has no defined result for its operands, whatever the arguments are.
 
     The kernel was launched on made-up arguments, and an operand was outside of the domain of the operation in every
@@ -86,7 +86,7 @@ def undefined(facts: Facts) -> Iterator[Report]:
 
 
 @rule("deadlock", ERROR)
-def deadlock(facts: Facts) -> Iterator[Report]:
+def deadlock(facts: Facts) -> Iterator[Match]:
     """Tile blocks wait for ever, whatever the arguments are.
 
     The kernel was launched on made-up arguments. In each launch in which some tile blocks got past the loop, others

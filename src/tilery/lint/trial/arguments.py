@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...ir import Value
-from .signature import Number, Signature, Tensor
+from .signature import ScalarParameter, Signature, ViewParameter
 
 MOST_ELEMENTS = 1 << 20
 """The most elements that sizes are chosen for; dimensions are cut to what a tile needs beyond that."""
@@ -17,7 +17,7 @@ FAR = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ArgumentProfile:
     """How to choose the arguments of a launch. Sizes are in halves of a tile."""
 
     name: str
@@ -43,31 +43,31 @@ class Profile:
 
 
 BASE = (
-    Profile("even", 2, (4,), (0,), (1,)),
-    Profile("ragged", 2, (3,), (0,), (2,), "zero", "negative", layout="padded"),
-    Profile("small", 2, (1,), (1, FAR), (3,), "tile", "positive"),
+    ArgumentProfile("even", 2, (4,), (0,), (1,)),
+    ArgumentProfile("ragged", 2, (3,), (0,), (2,), "zero", "negative", layout="padded"),
+    ArgumentProfile("small", 2, (1,), (1, FAR), (3,), "tile", "positive"),
 )
 """Launches of every kernel."""
 MORE = (
-    Profile("large", 3, (8,), (FAR, 1), (0,), "one", "mixed", "one"),
-    Profile("counts", 2, (4,), (0,), (0,), layout="turned", counts=True),
-    Profile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True),
-    Profile("noughts", 2, (4,), (0,), (0,), "one", every=0),
-    Profile("ones", 2, (4,), (0,), (1,), "zero", every=1),
-    Profile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
-    Profile("short", 3, (1,), (0,), (1, 0), "one", "positive"),
-    Profile("short and negative", 2, (1,), (FAR, 512), (0, 2), "position", "negative"),
-    Profile("tiny", 2, (1,), (0,), (1,), "zero", "negative", tiny=True),
-    Profile("tiny and ragged", 2, (3,), (0,), (1,), "position", "positive", tiny=True),
+    ArgumentProfile("large", 3, (8,), (FAR, 1), (0,), "one", "mixed", "one"),
+    ArgumentProfile("counts", 2, (4,), (0,), (0,), layout="turned", counts=True),
+    ArgumentProfile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True),
+    ArgumentProfile("noughts", 2, (4,), (0,), (0,), "one", every=0),
+    ArgumentProfile("ones", 2, (4,), (0,), (1,), "zero", every=1),
+    ArgumentProfile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
+    ArgumentProfile("short", 3, (1,), (0,), (1, 0), "one", "positive"),
+    ArgumentProfile("short and negative", 2, (1,), (FAR, 512), (0, 2), "position", "negative"),
+    ArgumentProfile("tiny", 2, (1,), (0,), (1,), "zero", "negative", tiny=True),
+    ArgumentProfile("tiny and ragged", 2, (3,), (0,), (1,), "position", "positive", tiny=True),
 )
 """Launches of kernels in which something was found, or of which a part was not executed."""
 SIZES, STRIDES, SMALL = (1, 1, 2, 3, 4, 4, 5, 8, 16), (1, 0, 0, FAR, 512), (0, 1, 1, 2, 3, 5, 7, 16, 31, -1)
 
 
-def drawn(seed: int) -> Profile:
+def drawn(seed: int) -> ArgumentProfile:
     """Return a random profile."""
     r = random.Random(seed)
-    return Profile(
+    return ArgumentProfile(
         f"drawn {seed}",
         r.choice((2, 2, 3, 4)),
         tuple(r.choice(SIZES) for _ in range(3)) if seed % 2 else (r.choice(SIZES),),
@@ -82,7 +82,7 @@ def drawn(seed: int) -> Profile:
     )
 
 
-def choose(signature: Signature, profile: Profile, grid: Sequence[int]) -> dict[Value, int | float]:
+def choose(signature: Signature, profile: ArgumentProfile, grid: Sequence[int]) -> dict[Value, int | float]:
     """Return a number for each parameter that is one."""
     chosen: dict[Value, int | float] = {}
     sizes = strides = small = 0
@@ -128,7 +128,7 @@ def size(extent: int, halves: int) -> int:
     return max(1, extent * (halves - 1) // 2 + (extent // 2 + 1 if extent > 2 else 1))
 
 
-def _held(number: Number, wanted: int) -> int:
+def _held(number: ScalarParameter, wanted: int) -> int:
     """Return a number that keeps its promises and fits its type."""
     bits = number.type.bits
     wanted = number.fit(wanted)
@@ -146,7 +146,7 @@ def _of_outputs(signature: Signature) -> set[Value]:
     return found[True] - found[False]
 
 
-def _limit(tensor: Tensor, signature: Signature, chosen: dict[Value, int | float]) -> None:
+def _limit(tensor: ViewParameter, signature: Signature, chosen: dict[Value, int | float]) -> None:
     """Make dimensions smaller, from the first on, if a tensor would be too large."""
     for at, extent in zip(tensor.sizes, tensor.tiles):
         known = [int(chosen[s]) if isinstance(s, Value) else s or 1 for s in tensor.sizes]
@@ -156,7 +156,9 @@ def _limit(tensor: Tensor, signature: Signature, chosen: dict[Value, int | float
             chosen[at] = _held(signature.numbers[at], 2 * extent)
 
 
-def _strides(tensor: Tensor, signature: Signature, profile: Profile, chosen: dict[Value, int | float]) -> None:
+def _strides(
+    tensor: ViewParameter, signature: Signature, profile: ArgumentProfile, chosen: dict[Value, int | float]
+) -> None:
     """Choose strides so that no two elements are at one address."""
     sizes = [
         int(chosen[s]) if isinstance(s, Value) else 2 * tile if s is None else s

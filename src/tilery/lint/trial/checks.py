@@ -10,7 +10,7 @@ from ...engines.common.tiles import Array
 from ...engines.reference.access import Access
 from ...ir import Op
 from ...ops import AtomicRedViewTko, Entry, LoadViewTko, StoreViewTko
-from ...sanitize.bounds import Bounds
+from ...sanitize.bounds import BoundsCheck
 from ...sanitize.checks import Check
 from ...sanitize.provenance import Owner
 from ...types import DYNAMIC, TileView
@@ -36,7 +36,7 @@ class Did:
         """The tile blocks that wait for ever, if it is a deadlock."""
 
 
-class TrialBounds(Bounds):
+class TrialBounds(BoundsCheck):
     """Says nothing about the memory of arguments, whose size is made up."""
 
     contents: tuple[Content, ...] = ()
@@ -60,7 +60,7 @@ class TrialBounds(Bounds):
             access.drop(bad)
 
 
-class Watch(Check):
+class TrialWatch(Check):
     """Fills the memory of arguments where it is accessed, and counts what accesses do."""
 
     name = "bounds"

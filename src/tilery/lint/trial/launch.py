@@ -7,9 +7,9 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from ...analysis.influence import Source
+from ...analysis.influence import Dependence
 from ...diag import ErrorKind, TileError
-from ...engines.common.cutile_abi import Extent
+from ...engines.common.cutile_abi import ArrayExtent
 from ...engines.common.errors import ExecutionError
 from ...engines.common.limits import Limits
 from ...engines.reference.batch import Batch
@@ -30,14 +30,14 @@ from ...ops import (
     StoreViewTko,
 )
 from ...sanitize.checks import Check
-from ...sanitize.reports import Place, Report
+from ...sanitize.reports import Occurrence, Report
 from ...sanitize.sanitizer import Sanitizer
 from ...sanitize.schedule import ScheduledMachine
 from ...sanitize.uninit import padding_of
 from ...types import DYNAMIC, Tile, TileView
 from ..facts import Facts
-from .arguments import Profile, choose
-from .checks import Did, TrialBounds, TrialOutside, Watch
+from .arguments import ArgumentProfile, choose
+from .checks import Did, TrialBounds, TrialOutside, TrialWatch
 from .content import Content
 from .padding import Padding
 from .signature import Signature
@@ -77,7 +77,7 @@ class Budget:
 class Trial:
     """A trial launch."""
 
-    profile: Profile
+    profile: ArgumentProfile
     grid: tuple[int, int, int]
     reports: list[Report]
     did: Did
@@ -147,7 +147,7 @@ def work_of(o: Op) -> int:
     return max(sizes, default=1)
 
 
-def _is_made_up(report: Report, profile: Profile) -> bool:
+def _is_made_up(report: Report, profile: ArgumentProfile) -> bool:
     """Whether a promise is false because of the size that was chosen for a tensor."""
     if report.check != "promise":
         return False
@@ -174,8 +174,8 @@ class Trials:
     def _dimensions(self) -> tuple[bool, ...]:
         known = self._facts.coordinates
         if not known and self._competes():
-            known = Source.X
-        return tuple(bool(known & source) for source in (Source.X, Source.Y, Source.Z))
+            known = Dependence.X
+        return tuple(bool(known & source) for source in (Dependence.X, Dependence.Y, Dependence.Z))
 
     def _competes(self) -> bool:
         """Whether the result of an atomic operation decides what is executed: tile blocks tell each other apart."""
@@ -183,7 +183,7 @@ class Trials:
         exchanged = {
             value for o in facts.of(AtomicRMWTko, AtomicCASTko) for value in o.results[:1] if value in facts.uses
         }
-        deciding = any(facts.influence.of_execution(block) & Source.MEMORY for block in facts.parent)
+        deciding = any(facts.influence.of_execution(block) & Dependence.MEMORY for block in facts.parent)
         return bool(exchanged) and (deciding or any(True for _ in facts.of(Loop)))
 
     def grid(self, number: int) -> tuple[int, int, int]:
@@ -198,7 +198,7 @@ class Trials:
         """Whether tile blocks cannot observe each other."""
         return self.kernel.program.steady
 
-    def launch(self, profile: Profile, schedule: int | None = None) -> Trial | None:
+    def launch(self, profile: ArgumentProfile, schedule: int | None = None) -> Trial | None:
         """Launch the kernel; None if it cannot be launched."""
         signature = self._signature
         grid = self.grid(profile.grid)
@@ -227,7 +227,7 @@ class Trials:
 
     def _run(
         self,
-        profile: Profile,
+        profile: ArgumentProfile,
         grid: tuple[int, int, int],
         args: list[Any],
         contents: dict[Any, Content],
@@ -238,7 +238,7 @@ class Trials:
         for content in known:
             content.reset()
         watch: list[type[Check]] = [type("Bounds", (TrialBounds,), {"contents": known})]
-        watch.append(type("Watch", (Watch,), {"contents": known, "did": did}))
+        watch.append(type("TrialWatch", (TrialWatch,), {"contents": known, "did": did}))
         if checks == CHECKS:
             watch.append(TrialOutside)
         elif checks == PADDING:
@@ -247,7 +247,7 @@ class Trials:
         found.did, found.contents = did, known
         found.costs, found.budget = self._costs, self._budget
         buffers = [
-            Extent(self._label(value), c.start, (c.end if checks == MEASURE else c.high) - c.start)
+            ArrayExtent(self._label(value), c.start, (c.end if checks == MEASURE else c.high) - c.start)
             for value, c in contents.items()
         ]
         kernel = ReferenceKernel(ReferenceLoaded(self._module), self._facts.entry)
@@ -263,7 +263,7 @@ class Trials:
             return None
         reports = [report for report in found.reports if not _is_made_up(report, profile)]
         if error is not None and 0 < did.stuck < prod(grid):
-            place = Place(error.op, error.block or ())
+            place = Occurrence(error.op, error.block or ())
             reports.append(Report(DEADLOCK, "some tile blocks wait for ever, and others do not", [place], count=1))
         return Trial(profile, grid, reports, did, error)
 

@@ -13,14 +13,14 @@ import numpy as np
 from ...declare.relations import ELEMENTWISE
 from ...engines.common.numerics.convert import to_f64
 from ...engines.common.tiles import Array, element_of
-from ...engines.reference.access import Access, Kind
+from ...engines.reference.access import Access, AccessKind
 from ...ir import Op, Value
 from ...ops import Assume, Bitcast, Broadcast, LoadPtrTko, LoadViewTko, MmaF, MmaI, Reduce, Scan, Select
 from ...sanitize.body import fold
 from ...sanitize.checks import Step
 from ...sanitize.hints import identity_array
 from ...sanitize.origins import MOVES, Origin, bytes_of, with_origins
-from ...sanitize.reports import Place
+from ...sanitize.reports import Occurrence
 from ...sanitize.shadow import Shadow, present, spread
 from ...sanitize.uninit import Uninit, padding_of
 
@@ -41,7 +41,7 @@ class Padding(Uninit):
     def shadows_of(self, step: Step, result: Any, shadows: dict[str, Any]) -> Any:
         o, found = step.op, present(shadows)
         if step.access is not None:
-            return (self._of_load(o, step.access), None) if step.access.kind is Kind.READ else None
+            return (self._of_load(o, step.access), None) if step.access.kind is AccessKind.READ else None
         if not found or not o.results:
             return None
         match o:
@@ -118,7 +118,7 @@ class Padding(Uninit):
         report = self.reports.elements(self.name, o, rule, step.blocks, bad)
         origin = self._origins[int(padding.max()) >> 8].op
         if report is not None and origin is not None:
-            report.places.append(Place(origin, role="it comes from", reason="which pads"))
+            report.places.append(Occurrence(origin, role="it comes from", reason="which pads"))
 
 
 def _combined(shadows: list[Array]) -> Array:

@@ -39,7 +39,7 @@ EQUALITIES = (ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL)
 
 
 @dataclass(slots=True)
-class Number:
+class ScalarParameter:
     """A parameter that is an integer or a float."""
 
     type: Scalar
@@ -66,7 +66,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class ViewParameter:
     """A tensor view: for each dimension its size and stride, a number, a parameter, or None if it is computed."""
 
     base: int | None
@@ -82,9 +82,9 @@ class Tensor:
 class Signature:
     """The parameters of a kernel."""
 
-    numbers: dict[Value, Number] = field(default_factory=dict)
+    numbers: dict[Value, ScalarParameter] = field(default_factory=dict)
     pointers: dict[Value, Scalar] = field(default_factory=dict)
-    tensors: list[Tensor] = field(default_factory=list)
+    tensors: list[ViewParameter] = field(default_factory=list)
     atomic: set[Value] = field(default_factory=set)
     """The pointers through which atomic operations go."""
     extent: int = 16
@@ -102,7 +102,7 @@ def read_signature(facts: Facts) -> Signature | None:
             made.pointers[value] = t.element.pointee
         else:
             assert isinstance(t.element, Scalar)
-            made.numbers[value] = Number(t.element)
+            made.numbers[value] = ScalarParameter(t.element)
     shapes = [v.type.shape for o in facts.ops for v in o.results if isinstance(v.type, Tile)]
     made.extent = min(LARGEST, max((max(shape, default=1) for shape in shapes), default=16))
     homes = {value: source for source in facts.entry.body.args for value in _same(source, facts)}
@@ -133,7 +133,7 @@ def _same(value: Value, facts: Facts) -> list[Value]:
     return found
 
 
-def _promises(value: Value, number: Number, facts: Facts) -> None:
+def _promises(value: Value, number: ScalarParameter, facts: Facts) -> None:
     for at in _same(value, facts):
         for o in facts.uses.users.get(at, ()):
             match o.predicate if isinstance(o, Assume) else None:
@@ -146,7 +146,7 @@ def _promises(value: Value, number: Number, facts: Facts) -> None:
                     )
 
 
-def _follow(value: Value, number: Number, facts: Facts) -> None:
+def _follow(value: Value, number: ScalarParameter, facts: Facts) -> None:
     """Find out what a number is used for, through arithmetic and shapes."""
     todo, seen = [(value, False)], {(value, False)}
     while todo and len(seen) < MOST_VALUES:
@@ -196,7 +196,7 @@ def _users(value: Value, facts: Facts) -> list[Op]:
     return found
 
 
-def _tensor(o: MakeTensorView, homes: dict[Value, Value], args: list[Value], facts: Facts) -> Tensor:
+def _tensor(o: MakeTensorView, homes: dict[Value, Value], args: list[Value], facts: Facts) -> ViewParameter:
     t = o.result.type
     assert isinstance(t, TensorView)
     tiles = [1] * len(t.shape)
@@ -212,7 +212,7 @@ def _tensor(o: MakeTensorView, homes: dict[Value, Value], args: list[Value], fac
                 stored |= isinstance(access, (StoreViewTko, AtomicRedViewTko))
                 loaded |= isinstance(access, LoadViewTko)
     base = homes.get(o.base)
-    return Tensor(
+    return ViewParameter(
         None if base is None else args.index(base),
         _dynamic(t.shape, o.dynamicShape, homes),
         _dynamic(t.strides, o.dynamicStrides, homes),

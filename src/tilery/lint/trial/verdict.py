@@ -11,7 +11,7 @@ from ...ir import Op
 from ...ops import Alloca, LoadPtrTko, LoadViewTko, Module
 from ...sanitize.reports import Report
 from ..facts import Facts
-from .arguments import BASE, MORE, Profile, drawn
+from .arguments import BASE, MORE, ArgumentProfile, drawn
 from .launch import DEADLOCK, Budget, Trial, Trials
 from .padding import Padding
 from .signature import read_signature
@@ -71,7 +71,7 @@ def run_trials(module: Module, facts: Facts, budget: Budget | None = None) -> li
         return []
     done: list[list[Trial]] = []
 
-    def launch(profile: Profile) -> None:
+    def launch(profile: ArgumentProfile) -> None:
         seeds = (None,) if trials.is_steady or done else (None, *SCHEDULES)
         some = [trial for seed in seeds if (trial := trials.launch(profile, seed)) is not None]
         if some:

@@ -200,7 +200,7 @@ def combine(o: If, at: Place, *, inverses: bool) -> Op | Rewrite | None:
     return Rewrite() if gone else o
 
 
-class Branch:
+class GrowingBranch:
     """A branch of an `if` to which branches of later ifs are appended."""
 
     __slots__ = ("block", "known", "start", "values")
@@ -246,8 +246,8 @@ class Merged:
     def __init__(self, first: If) -> None:
         self.first = first
         self.results = list(first.results_)
-        self.then = Branch(first.thenRegion)
-        self.other = None if first.elseRegion is None else Branch(first.elseRegion)
+        self.then = GrowingBranch(first.thenRegion)
+        self.other = None if first.elseRegion is None else GrowingBranch(first.elseRegion)
 
     def absorb(self, o: If, at: Place, inverses: bool) -> bool:
         """Merge the `if` that follows, if it has the same condition or its inverse; return whether it did."""
@@ -267,7 +267,7 @@ class Merged:
         if other is not None and self.other is not None:
             self.other.append(other, self.results, at)
         elif other is not None:
-            self.other = Branch(other)
+            self.other = GrowingBranch(other)
             self.other.start = None if at.swept(other) else 0
         self.results += o.results_
         self.first.loc = o.loc

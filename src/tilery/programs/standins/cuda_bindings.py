@@ -171,7 +171,7 @@ def named(prefix: str, names: dict[str, Modes]) -> SimpleNamespace:
     return SimpleNamespace(**{prefix + name: mode for name, mode in names.items()})
 
 
-class Driver(Api):
+class DriverBindings(Api):
     """`cuda.bindings.driver`."""
 
     CUresult = CUresult
@@ -354,6 +354,6 @@ class Runtime(Api):
     cudaGetErrorName = cudaGetErrorString
 
 
-driver, runtime = Driver(), Runtime()
+driver, runtime = DriverBindings(), Runtime()
 for member in Kinds:
     setattr(runtime, member.name, member)

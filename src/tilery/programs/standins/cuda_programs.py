@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...diag import ErrorKind, TileError
-from ...engines.common.cutile_abi import Extent, slot_size, value_of
+from ...engines.common.cutile_abi import ArrayExtent, slot_size, value_of
 from ...ops import Module
 from ...source.input import Input
 from ...types import Type
@@ -78,7 +78,7 @@ def launch(stream: Any, config: LaunchConfig, kernel: Kernel, *arguments: Any) -
     names = [f"argument {number}" for number in range(len(values))]
     image = kernel.image
     grid = config.grid[0], config.grid[1], config.grid[2]
-    call = launches.Call(image.code, kernel.symbol, grid, image.module, values, names, known_memory())
+    call = launches.DecodedLaunch(image.code, kernel.symbol, grid, image.module, values, names, known_memory())
     launches.current().submit(call, handle_of(stream))
 
 
@@ -104,7 +104,7 @@ def bytes_of(kind: Type, given: Any) -> bytes:
     return made
 
 
-def known_memory() -> list[Extent]:
+def known_memory() -> list[ArrayExtent]:
     """Return the memory whose addresses the program has: allocations of the device, and tensors it asked for theirs."""
     made = {start: ctypes.addressof(memory) + len(memory) - start for start, memory in device.STATE.memory.items()}
     for start, (size, expired) in list(device.LENT.items()):
@@ -112,4 +112,4 @@ def known_memory() -> list[Extent]:
             del device.LENT[start]
         else:
             made[start] = size
-    return [Extent(f"memory at {start:#x}", start, size) for start, size in made.items() if size]
+    return [ArrayExtent(f"memory at {start:#x}", start, size) for start, size in made.items() if size]

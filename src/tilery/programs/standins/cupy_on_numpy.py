@@ -64,7 +64,7 @@ def adapt(function: Any) -> Any:
     return call
 
 
-class Module:
+class NumpyModule:
     """A module of NumPy, with functions that return arrays of this module."""
 
     def __init__(self, original: ModuleType) -> None:
@@ -78,7 +78,7 @@ def adapted(value: Any) -> Any:
     return adapt(value) if callable(value) and not isinstance(value, type) else value
 
 
-class Random(Module):
+class Random(NumpyModule):
     """`cupy.random`: its functions take a `dtype`; of NumPy's, `randint` alone does."""
 
     def __getattr__(self, name: str) -> Any:
@@ -97,7 +97,7 @@ def typed(function: Any) -> Any:
     return draw
 
 
-linalg, fft, testing = (Module(getattr(numpy, name)) for name in ("linalg", "fft", "testing"))
+linalg, fft, testing = (NumpyModule(getattr(numpy, name)) for name in ("linalg", "fft", "testing"))
 random = Random(numpy.random)
 
 

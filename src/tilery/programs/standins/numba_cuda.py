@@ -51,7 +51,7 @@ def three(size: Any) -> tuple[int, int, int]:
     return (*map(int, given), 1, 1)[:3]  # type: ignore[return-value]  # it has three
 
 
-class Kernel:
+class Dispatcher:
     """A kernel, which `kernel[blocks, threads]` configures."""
 
     def __init__(self, body: Callable[..., None]) -> None:
@@ -94,8 +94,8 @@ def jit(*signature: Any, **options: Any) -> Any:
     if options.get("device"):
         return lambda body: body
     if len(signature) == 1 and callable(signature[0]):
-        return Kernel(signature[0])
-    return Kernel
+        return Dispatcher(signature[0])
+    return Dispatcher
 
 
 def grid(dimensions: int) -> Any:

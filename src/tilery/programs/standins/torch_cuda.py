@@ -111,12 +111,12 @@ def stream_context(stream: Stream | None) -> Iterator[None]:
         yield
 
 
-class Device:
+class DeviceContext:
     """The only device, as a context manager."""
 
     def __init__(self, *device: Any) -> None: ...
 
-    def __enter__(self) -> Device:
+    def __enter__(self) -> DeviceContext:
         return self
 
     def __exit__(self, *error: object) -> None: ...
@@ -211,8 +211,8 @@ def cuda_functions() -> dict[str, Any]:
         "ExternalStream": external_stream,
         "Event": Event,
         "stream": stream_context,
-        "device": Device,
-        "device_of": Device,
+        "device": DeviceContext,
+        "device_of": DeviceContext,
         "cudart": lambda: CudaRuntime,
         "_sleep": lambda cycles: None,
         "get_stream_from_external": external_stream,

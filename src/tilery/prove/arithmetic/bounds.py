@@ -8,10 +8,10 @@ from ...engines.common.tiles import Array
 from ...types import PaddingValue, Scalar
 from .constants import digits
 from .numbers import Beyond, Signs
-from .table import SLACK, Table
+from .table import SLACK, PairTable
 
 
-class Bounds(Table):
+class Bounds(PairTable):
     """Running error analysis: a bound on the size of a number, and on the error of what a program computes for it.
 
     Sums may be in any order. Every operation is taken to round to nearest in its result's type.

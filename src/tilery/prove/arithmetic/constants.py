@@ -17,7 +17,7 @@ LARGEST_DENOMINATOR = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ConstantReading:
     """A constant is read as `factor` times a power of ln 2."""
 
     factor: Fraction
@@ -59,7 +59,7 @@ class Constants:
     """The constants of both programs, in which a constant of one may be another one times log2(e)."""
 
     factors: set[Fraction] = field(default_factory=set)
-    _read: dict[tuple[float, str], Reading | None] = field(default_factory=dict)
+    _read: dict[tuple[float, str], ConstantReading | None] = field(default_factory=dict)
 
     def add(self, values: Iterable[float]) -> None:
         """Note constants that others may be multiples of."""
@@ -67,14 +67,14 @@ class Constants:
             if math.isfinite(v) and v and math.frexp(v)[0] != 0.5:
                 self.factors.add(abs(Fraction(v)))
 
-    def read(self, value: float, element: Scalar) -> Reading | None:
+    def read(self, value: float, element: Scalar) -> ConstantReading | None:
         """Return the number that a constant means, or None if it is meant as it is."""
         key = (value, element.name)
         if key not in self._read:
             self._read[key] = self._find(value, element)
         return self._read[key]
 
-    def _find(self, value: float, element: Scalar) -> Reading | None:
+    def _find(self, value: float, element: Scalar) -> ConstantReading | None:
         places = digits(element)
         if places < LEAST_DIGITS or is_plain(value, places):
             return None
@@ -85,13 +85,13 @@ class Constants:
             mx, ex = math.frexp(rounded(x, places))
             if m == mx:
                 scale = Fraction(2) ** (e - ex)
-                return Reading(sign * scale, power, f"{shown}{name}" + (f" * {scale}" if scale != 1 else ""))
+                return ConstantReading(sign * scale, power, f"{shown}{name}" + (f" * {scale}" if scale != 1 else ""))
         n = round(1 / abs(value)) if abs(value) < 1 else 0
         if 2 < n <= LARGEST_DENOMINATOR and rounded(1 / n, places) == abs(value):
-            return Reading(Fraction(sign, n), 0, f"{shown}1/{n}")
+            return ConstantReading(Fraction(sign, n), 0, f"{shown}1/{n}")
         for factor in sorted(self.factors):
             power, name, x = NAMED[0]
             # Both numbers are rounded, and so may their product be.
             if abs(float(factor) * x - abs(value)) <= abs(value) * 2.0 ** (1 - places):
-                return Reading(sign * factor, power, f"{shown}{float(factor)!r} * {name}")
+                return ConstantReading(sign * factor, power, f"{shown}{float(factor)!r} * {name}")
         return None

@@ -16,7 +16,7 @@ from ...engines.common.tiles import Array
 from ...types import PaddingValue, Scalar
 from .constants import digits, is_plain
 from .numbers import COMPARE, Beyond, NoSample, Signs
-from .table import SLACK, Pair, Table
+from .table import SLACK, Pair, PairTable
 
 UNIT = 2.0**-53
 LIBRARY = 4 * UNIT
@@ -32,7 +32,7 @@ PADDING = {
 }
 
 
-class Enclosures(Table):
+class Enclosures(PairTable):
     """An arithmetic of midpoints and radii. `poison` is what undefined values are taken to be."""
 
     undefined = 1

@@ -71,7 +71,7 @@ def with_kind(value: Array, kind: Array) -> Array:
     return np.where(kind == FINITE, value, kind.astype(U) << KIND)
 
 
-class Field(Numbers):
+class FieldSample(Numbers):
     """One random sample: primes, a root of unity, random functions. Two programs that are compared share it."""
 
     undefined = UNDEF << 61

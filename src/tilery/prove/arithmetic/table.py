@@ -16,7 +16,7 @@ SLACK = 1 + 2.0**-40
 Pair = tuple[Array, Array]
 
 
-class Table(Numbers):
+class PairTable(Numbers):
     """Pairs of a midpoint and a radius, or of a size and an error. Row 1 is for undefined values."""
 
     def __init__(self) -> None:

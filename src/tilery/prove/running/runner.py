@@ -16,7 +16,7 @@ from ...engines.reference.launch import ReferenceLoaded, load
 from ...ops import Module
 from ...types import F64, Ptr, Scalar
 from ..arithmetic.numbers import Numbers, U
-from ..programs import GIVEN, REAL, Buffer, Case, Program, Stage, entry_of, matched
+from ..programs import GIVEN, REAL, Buffer, Comparison, Program, Stage, entry_of, matched
 from .machine import NumberMachine, floats
 from .retype import Retyped, retype
 
@@ -107,7 +107,7 @@ def undefined_integers(buffer: Buffer) -> Array:
     return pattern.view(dtype).reshape(buffer.shape)
 
 
-def contents(case: Case, side: str, reals: Mapping[str, Array], numbers: Numbers) -> dict[str, Array]:
+def contents(case: Comparison, side: str, reals: Mapping[str, Array], numbers: Numbers) -> dict[str, Array]:
     """Return new contents of every buffer of a program; `reals` has the codes of real inputs."""
     made: dict[str, Array] = {}
     for name, buffer in case.all_buffers(side).items():
@@ -155,7 +155,7 @@ def from_own(values: Array, element: Scalar, shape: tuple[int, ...]) -> Array:
 
 
 def run_own(
-    case: Case, side: str, reals: Mapping[str, Array], sanitize: Any = None, limits: Limits | None = None
+    case: Comparison, side: str, reals: Mapping[str, Array], sanitize: Any = None, limits: Limits | None = None
 ) -> dict[str, Array]:
     """Run a program on the reference engine as it is. Real inputs are given as f64, outputs returned as f64."""
     program = case.a if side == "a" else case.b

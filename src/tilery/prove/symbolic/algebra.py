@@ -1,8 +1,8 @@
 """Two ways to write integers for Z3: as bit vectors, which are exact, and as integers, which it reasons about better.
 
-Both work on terms: a z3 expression and a condition under which it is defined, `True` or a z3 expression. In `Integers`,
-a value is the integer that its bits are in two's complement (an i1 is 0 or 1). A result that does not fit is some
-function of the exact result, so what is proven holds, but a counterexample may not be one.
+Both work on terms: a z3 expression and a condition under which it is defined, `True` or a z3 expression. In
+`UnboundedIntegers`, a value is the integer that its bits are in two's complement (an i1 is 0 or 1). A result that does
+not fit is some function of the exact result, so what is proven holds, but a counterexample may not be one.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Bits:
         return z3.SolverFor("QF_UFBV")
 
 
-class Integers:
+class UnboundedIntegers:
     """Integers as mathematical ones."""
 
     name = "integers"
@@ -338,7 +338,7 @@ class Integers:
         return z3.Solver()
 
 
-Algebra = Bits | Integers
+Algebra = Bits | UnboundedIntegers
 
 
 class Functions:

@@ -17,16 +17,16 @@ from ...ir import walk
 from ...ops import Entry, GetGlobal, Module, StorePtrTko, StoreViewTko
 from ...types import Ptr, Tile
 from ..verdict import EQUAL, UNDECIDED, Verdict
-from .algebra import Algebra, Bits, Functions, Integers, as_bool, attributes
+from .algebra import Algebra, Bits, Functions, UnboundedIntegers, as_bool, attributes
 from .given import parse_given
 from .invariants import Candidates, candidates, weaken
 from .liveness import LOADS, Needed
 from .memory import unordered
 from .moves import Unsupported
 from .proving import NO, YES, Prover, refines
-from .side import Carried, Effect, Exit, Load, LoopRecord, Side, same_loops
+from .side import Carried, Exit, KernelFormulas, LoopRecord, SymbolicEffect, SymbolicLoad, same_loops
 
-Given = Sequence[str] | Callable[[Side], list[Any]]
+Given = Sequence[str] | Callable[[KernelFormulas], list[Any]]
 THEOREM = (
     "For all inputs, tile blocks and contents of memory{given}, B has the same effects as A: the same bits at the same "
     "addresses wherever A's are defined; and B reads only where A reads."
@@ -84,7 +84,7 @@ def bits(
     for mode in [(each, False) for each in reads] + [(each, True) for each in reads]:
         if mode[1] and last.kind != "unlike":
             break
-        for make in (Integers, lambda f: Bits(f, True), lambda f: Bits(f, False)):
+        for make in (UnboundedIntegers, lambda f: Bits(f, True), lambda f: Bits(f, False)):
             claims = candidates(a)
             while True:
                 functions = Functions()
@@ -147,13 +147,13 @@ def _attempt(
     """Try to prove B from claims about A; return the claims that hold. If they are fewer, nothing is shown."""
     try:
         reads, prune = mode
-        left = Side(prover, a, reads=reads, claims=claims, prune=prune)
+        left = KernelFormulas(prover, a, reads=reads, claims=claims, prune=prune)
         prover.given = _facts(left, given)
         prover.given += left.controls  # a kernel that branches on an undefined value has no meaning
         proven = weaken(left, claims)
         if proven != claims:
             return proven, Attempt("refused")
-        right = Side(prover, b, left, prune=prune)
+        right = KernelFormulas(prover, b, left, prune=prune)
         if len(left.loops) != len(right.loops):  # before anything is asked about symbols of loops
             return claims, Attempt("unlike", "the kernels have different numbers of loops")
         for each in right.controls:
@@ -171,7 +171,7 @@ def _attempt(
     return claims, Attempt("proven")
 
 
-def _facts(side: Side, given: Given) -> list[Any]:
+def _facts(side: KernelFormulas, given: Given) -> list[Any]:
     z = side.z
     made = []
     for bid, grid in zip(side.bid, side.grid):
@@ -190,7 +190,7 @@ def _require(prover: Prover, goal: Any, what: str, *given: Any) -> None:
     raise Failed(Attempt("timeout", what))
 
 
-def _compare_promises(prover: Prover, left: Side, right: Side) -> None:
+def _compare_promises(prover: Prover, left: KernelFormulas, right: KernelFormulas) -> None:
     """Promises without a formula: B may promise of a view only what A promises of the same one."""
     for text, terms in right.promises:
         if not any(
@@ -203,12 +203,12 @@ def _compare_promises(prover: Prover, left: Side, right: Side) -> None:
 # ---------------------------------------------------------------- loops
 
 
-def _compare_loops(prover: Prover, left: Side, right: Side) -> None:
+def _compare_loops(prover: Prover, left: KernelFormulas, right: KernelFormulas) -> None:
     for x, y in zip(left.loops, right.loops):
         _compare_loop(prover, left, x, y)
 
 
-def _compare_loop(prover: Prover, left: Side, x: LoopRecord, y: LoopRecord) -> None:
+def _compare_loop(prover: Prover, left: KernelFormulas, x: LoopRecord, y: LoopRecord) -> None:
     if x.facts != y.facts or not same_loops(x.loops, y.loops) or len(x.exits) != len(y.exits):
         raise Failed(Attempt("unlike", "the loops have different forms"))
     around, inside = left.within(x.loops), left.within((*x.loops, x.iteration))
@@ -273,7 +273,7 @@ def _compare_values(prover: Prover, old: Carried, new: Carried, what: str, path:
 # ---------------------------------------------------------------- effects
 
 
-def _compare_effects(prover: Prover, left: Side, right: Side) -> None:
+def _compare_effects(prover: Prover, left: KernelFormulas, right: KernelFormulas) -> None:
     if len(left.effects) != len(right.effects):
         raise Failed(Attempt("unlike", "the kernels have different numbers of stores"))
     later = left.later_reads or right.later_reads  # states of memory are named by the order of effects
@@ -290,7 +290,7 @@ def _compare_effects(prover: Prover, left: Side, right: Side) -> None:
         raise Failed(Attempt("refused", f"{late} of B is not ordered after the stores after which it is in A"))
 
 
-def _partner(prover: Prover, x: Effect, rest: list[Effect], inside: list[Any]) -> Effect:
+def _partner(prover: Prover, x: SymbolicEffect, rest: list[SymbolicEffect], inside: list[Any]) -> SymbolicEffect:
     """Find the effect of the other side: the next one, or one that only moved before effects which exclude it."""
     for n, y in enumerate(rest):
         stores = [isinstance(e.op, (StorePtrTko, StoreViewTko)) for e in (x, y)]
@@ -302,7 +302,7 @@ def _partner(prover: Prover, x: Effect, rest: list[Effect], inside: list[Any]) -
     raise Failed(Attempt("unlike", "effects are in another order, or under other conditions"))
 
 
-def _compare_stores(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> None:
+def _compare_stores(prover: Prover, x: SymbolicEffect, y: SymbolicEffect, inside: list[Any]) -> None:
     """Compare stores element by element; one may store the transpose of what the other stores."""
     shape, other = x.parts[0][1], y.parts[0][1]
     orders = [(memory_ordering(e.op), getattr(e.op, "memory_scope", None)) for e in (x, y)]
@@ -324,7 +324,9 @@ def _compare_stores(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> 
     raise failed
 
 
-def _compare_elements(prover: Prover, x: Effect, y: Effect, order: tuple[int, ...], inside: list[Any]) -> None:
+def _compare_elements(
+    prover: Prover, x: SymbolicEffect, y: SymbolicEffect, order: tuple[int, ...], inside: list[Any]
+) -> None:
     ((f, shape),), ((g, _),) = x.parts, y.parts
     idx, known = prover.element(shape)
     known += inside
@@ -338,7 +340,7 @@ def _compare_elements(prover: Prover, x: Effect, y: Effect, order: tuple[int, ..
     _require(prover, z3.Implies(mx, refines(f(idx), g(at_b))), "what a store writes", *known)
 
 
-def _compare_others(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> None:
+def _compare_others(prover: Prover, x: SymbolicEffect, y: SymbolicEffect, inside: list[Any]) -> None:
     if attributes(x.op) != attributes(y.op) or len(x.parts) != len(y.parts):
         raise Failed(Attempt("refused", f"{x.op.name} has other attributes or operands"))
     kinds = [[v.type.text for v in e.op.operands if isinstance(v.type, Tile)] for e in (x, y)]
@@ -366,14 +368,14 @@ def index_orders(rank: int) -> list[tuple[int, ...]]:
 # ---------------------------------------------------------------- reads
 
 
-def _compare_reads(prover: Prover, left: Side, right: Side) -> None:
+def _compare_reads(prover: Prover, left: KernelFormulas, right: KernelFormulas) -> None:
     """Whatever B reads, A reads: then B cannot fault where A does not."""
     for load in right.loads:
         if not any(_covers(prover, other, load, left.within(load.loops)) for other in left.loads):
             raise Failed(Attempt("reads", f"{load.op.name} of B may read where A does not"))
 
 
-def _covers(prover: Prover, old: Load, new: Load, inside: list[Any]) -> bool:
+def _covers(prover: Prover, old: SymbolicLoad, new: SymbolicLoad, inside: list[Any]) -> bool:
     shape, other = (o.op.results[0].type.shape for o in (new, old))  # type: ignore[attr-defined]  # tiles
     if not same_loops(new.loops, old.loops):
         return False

@@ -9,12 +9,12 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from ...diag import TileError
 from .moves import width
-from .side import Side
+from .side import KernelFormulas
 
 COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
-def parse_given(text: str, side: Side) -> Any:
+def parse_given(text: str, side: KernelFormulas) -> Any:
     """Return a condition such as `p2 > 0 and p2*p3 < 2**31` as a z3 expression.
 
     Parameters are p0, p1, ...; block ids bid0 to bid2; the grid is grid0 to grid2. Numbers are signed and do not wrap.
@@ -26,7 +26,7 @@ def parse_given(text: str, side: Side) -> Any:
     return _condition(tree, side, text)
 
 
-def _condition(node: ast.expr, side: Side, text: str) -> Any:
+def _condition(node: ast.expr, side: KernelFormulas, text: str) -> Any:
     match node:
         case ast.BoolOp(op=op, values=values):
             parts = [_condition(v, side, text) for v in values]
@@ -59,7 +59,7 @@ def _compared(sign: str, a: Any, b: Any) -> Any:
     return a != b
 
 
-def _number(node: ast.expr, side: Side, text: str) -> Any:
+def _number(node: ast.expr, side: KernelFormulas, text: str) -> Any:
     z = side.z
     match node:
         case ast.Constant(value=int() as n):
@@ -86,7 +86,7 @@ def _number(node: ast.expr, side: Side, text: str) -> Any:
     raise TileError(f"given: '{text}': expected integers, p0, bid0, grid0, + - * % and constant powers")
 
 
-def _named(name: str, side: Side, text: str) -> Any:
+def _named(name: str, side: KernelFormulas, text: str) -> Any:
     for prefix, terms in (("bid", side.bid), ("grid", side.grid)):
         if name.startswith(prefix) and name[len(prefix) :] in ("0", "1", "2"):
             return side.z.number(terms[int(name[-1])], 32)

@@ -21,7 +21,7 @@ from ...types import Tile
 from .algebra import Term, as_bool
 from .moves import width
 from .proving import YES, Invariant, Prover
-from .side import LoopRecord, Mixing, Side
+from .side import KernelFormulas, LoopRecord, Mixing
 
 LARGEST_DIVISOR = 1 << 30
 Candidates = dict[Value, Invariant]
@@ -52,7 +52,7 @@ def _inductive(o: Op) -> Iterator[Value]:
             yield from o.results
 
 
-def weaken(side: Side, claims: Candidates) -> Candidates:
+def weaken(side: KernelFormulas, claims: Candidates) -> Candidates:
     """Return the claims without those that cannot be proven; the same ones if all are proven."""
     failed: set[Value] = set()
     for record in side.loops:
@@ -71,7 +71,7 @@ def weaken(side: Side, claims: Candidates) -> Candidates:
     return left
 
 
-def _loop_keeps(side: Side, record: LoopRecord, v: Value, name: str) -> bool:
+def _loop_keeps(side: KernelFormulas, record: LoopRecord, v: Value, name: str) -> bool:
     """Prove that what a loop starts with and each of its exits keep an invariant."""
     number = int(name.partition(".")[2])
     outside = [record.path, *side.within(record.loops)]
@@ -93,7 +93,7 @@ def _implied(prover: Prover, name: str, term: Term, w: int) -> Any:
     return z3.Implies(as_bool(term[1]), as_bool(prover.within_invariant(name, term[0], w)))
 
 
-def _broken(side: Side, mixing: Mixing, claims: Candidates) -> set[Value]:
+def _broken(side: KernelFormulas, mixing: Mixing, claims: Candidates) -> set[Value]:
     """Return the results of a reduction whose invariants the operands, identities or body do not keep."""
     o, prover, given = mixing.op, side.prover, side.within(mixing.loops)
     assert isinstance(o, (ops.Reduce, ops.Scan))

@@ -23,7 +23,7 @@ from .aliasing import home, may_clash, stores
 from .moves import TRUE, Formula, Index, Unsupported, bytes_and_halves, width
 
 if TYPE_CHECKING:
-    from .side import Side
+    from .side import KernelFormulas
 
 Mask = Callable[[Index], Any]
 FAR = 1 << 61
@@ -38,7 +38,7 @@ class LaterRead:
     name: str
 
 
-def place(s: Side, view: Value, index: Iterable[Value], idx: Index, inbounds: Any) -> tuple[Term, Any]:
+def place(s: KernelFormulas, view: Value, index: Iterable[Value], idx: Index, inbounds: Any) -> tuple[Term, Any]:
     """Return the address of an element of a tile, and whether it is inside the tensor.
 
     Addresses of four-bit elements count half bytes.
@@ -65,7 +65,7 @@ def place(s: Side, view: Value, index: Iterable[Value], idx: Index, inbounds: An
     return (address, defined), z3.And(*inside) if inside else TRUE
 
 
-def access(s: Side, o: Any) -> tuple[Formula, Mask]:
+def access(s: KernelFormulas, o: Any) -> tuple[Formula, Mask]:
     """Return the addresses that a load or store accesses, and its mask."""
     if isinstance(o, (ops.LoadViewTko, ops.StoreViewTko, ops.AtomicRedViewTko)):
         promised = getattr(o, "inbounds", None)
@@ -84,7 +84,7 @@ def access(s: Side, o: Any) -> tuple[Formula, Mask]:
     return address, lambda idx: TRUE if o.mask is None else s.at(o.mask, idx)[0] == 1
 
 
-def loaded(s: Side, o: Any, address: Formula, mask: Mask, read: Formula | None) -> Formula:
+def loaded(s: KernelFormulas, o: Any, address: Formula, mask: Mask, read: Formula | None) -> Formula:
     """Return what a load returns: memory as it is there, or the value of `read`, or padding."""
     element = o.results[0].type.element
     w, pads = width(element), padding(s, o, element)
@@ -110,7 +110,7 @@ def loaded(s: Side, o: Any, address: Formula, mask: Mask, read: Formula | None) 
     return term
 
 
-def padding(s: Side, o: Any, element: Any) -> Formula:
+def padding(s: KernelFormulas, o: Any, element: Any) -> Formula:
     """Return what a load has outside its mask or tensor."""
     w = width(element)
     if isinstance(o, ops.LoadPtrTko):
@@ -128,7 +128,7 @@ def padding(s: Side, o: Any, element: Any) -> Formula:
 # ---------------------------------------------------------------- the state of memory
 
 
-def state_of(s: Side, o: Op) -> tuple[str, Index] | None:
+def state_of(s: KernelFormulas, o: Op) -> tuple[str, Index] | None:
     """Return the name of the state that a load reads, and the iterations it depends on; None before any store."""
     last = max((n for n, e in enumerate(s.effects, 1) if may_clash(s.homes, o, e.op)), default=0)
     around = [r for r in s.open if any(may_clash(s.homes, o, inner) for inner in walk(r.op) if stores(inner))]
@@ -139,7 +139,7 @@ def state_of(s: Side, o: Op) -> tuple[str, Index] | None:
     return name, tuple(r.iteration for r in around)
 
 
-def ordered_before(s: Side, read: LaterRead) -> set[tuple[int, int]]:
+def ordered_before(s: KernelFormulas, read: LaterRead) -> set[tuple[int, int]]:
     """Return the effects that tokens put before a load: their numbers, and how many iterations earlier at least."""
     numbers = {e.op: n for n, e in enumerate(s.effects)}
     found: set[tuple[int, int]] = set()
@@ -157,7 +157,7 @@ def ordered_before(s: Side, read: LaterRead) -> set[tuple[int, int]]:
     return found
 
 
-def _tokens_before(s: Side, v: Value) -> list[tuple[Value, int]]:
+def _tokens_before(s: KernelFormulas, v: Value) -> list[tuple[Value, int]]:
     """Return the tokens that a token waits for, and in which earlier iteration."""
     o = v.owner
     if isinstance(o, (ops.For, ops.Loop)):
@@ -190,7 +190,7 @@ def _ends(loop: Any, kind: type[Op]) -> list[Op]:
     return found
 
 
-def unordered(left: Side, right: Side) -> str:
+def unordered(left: KernelFormulas, right: KernelFormulas) -> str:
     """Return a load of the second kernel that tokens do not order after stores as they do in the first one."""
     wanted: dict[str, set[tuple[int, int]]] = {}
     for read in left.later_reads:
@@ -201,7 +201,7 @@ def unordered(left: Side, right: Side) -> str:
     return ""
 
 
-def effect_parts(s: Side, o: Any) -> list[tuple[Formula, tuple[int, ...]]]:
+def effect_parts(s: KernelFormulas, o: Any) -> list[tuple[Formula, tuple[int, ...]]]:
     """Return what an atomic operation through a view depends on: addresses where it has any, and the tile."""
     address, mask = access(s, o)
     shape = o.value.type.shape

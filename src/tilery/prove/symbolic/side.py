@@ -30,7 +30,7 @@ Carried = dict[int, tuple[Tile, Formula]]
 
 
 @dataclass(slots=True)
-class Effect:
+class SymbolicEffect:
     """A store or another effect, under a condition, for every iteration of the loops around it."""
 
     op: Op
@@ -43,7 +43,7 @@ class Effect:
 
 
 @dataclass(slots=True)
-class Load:
+class SymbolicLoad:
     """A read of memory."""
 
     op: Op
@@ -98,14 +98,14 @@ class Mixing:
     names: dict[Value, str]
 
 
-class Side:
+class KernelFormulas:
     """The formulas of one kernel."""
 
     def __init__(
         self,
         prover: Prover,
         entry: ops.Entry,
-        first: Side | None = None,
+        first: KernelFormulas | None = None,
         reads: bool = True,
         claims: Mapping[Value, Invariant] | None = None,
         prune: bool = False,
@@ -117,9 +117,9 @@ class Side:
         self.needed = Needed(entry, reads)
         self.env: dict[Value, Any] = {}
         self.memo: dict[Any, tuple[Term, Index]] = {}
-        self.effects: list[Effect] = []
+        self.effects: list[SymbolicEffect] = []
         self.loops: list[LoopRecord] = []
-        self.loads: list[Load] = []
+        self.loads: list[SymbolicLoad] = []
         self.mixings: list[Mixing] = []
         self.promises: list[Promise] = []
         """Promises that have no formula."""
@@ -285,18 +285,18 @@ class Side:
         address, mask = access(self, o)
         if is_ordered(o):  # what it reads depends on other tile blocks: it must stay where it is
             parts = [(address, result.type.shape), (lambda idx: (mask(idx), True), result.type.shape)]
-            self.effects.append(Effect(o, path, loops, parts))
+            self.effects.append(SymbolicEffect(o, path, loops, parts))
             name = f"effect{len(self.effects)}.{o.name}"
             self.env[result] = loaded(self, o, address, mask, self.symbol(name, result.type, loops))
             return
         self.env[result] = loaded(self, o, address, mask, None)
         if self.needed.reads or result in self.needed.values:
-            self.loads.append(Load(o, path, loops, address, mask))
+            self.loads.append(SymbolicLoad(o, path, loops, address, mask))
 
     def store(self, o: Any, path: Any, loops: Index) -> None:
         value: Any = o.value if isinstance(o, ops.StorePtrTko) else o.tile
         address, mask = access(self, o)
-        self.effects.append(Effect(o, path, loops, [(self.fn(value), value.type.shape)], address, mask))
+        self.effects.append(SymbolicEffect(o, path, loops, [(self.fn(value), value.type.shape)], address, mask))
 
     def effect(self, o: Op, path: Any, loops: Index) -> None:
         if isinstance(o, ops.AtomicRedViewTko):
@@ -305,7 +305,7 @@ class Side:
             raise Unsupported(f"{o.name} is not modelled")
         else:
             parts = [(self.fn(v), v.type.shape) for v in o.operands if isinstance(v.type, Tile)]
-        self.effects.append(Effect(o, path, loops, parts))
+        self.effects.append(SymbolicEffect(o, path, loops, parts))
         for v in o.results:
             if isinstance(v.type, Tile):  # what an atomic operation returns depends on other tile blocks
                 self.env[v] = self.symbol(f"effect{len(self.effects)}.{o.name}", v.type, loops)

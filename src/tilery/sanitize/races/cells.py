@@ -25,7 +25,7 @@ LARGEST = 1 << 20
 """The bytes of a granule at first."""
 
 
-class Event(NamedTuple):
+class Execution(NamedTuple):
     """An execution of an operation by a tile block; `element` is -1 where the elements need not be told apart."""
 
     rank: int
@@ -39,9 +39,9 @@ class Cells:
     def __init__(self) -> None:
         self.count = 1
         self._columns = np.zeros((COLUMNS, 1024), np.int64)
-        self.groups: list[list[Event]] = []
+        self.groups: list[list[Execution]] = []
         """The events of cells that stand for several; such a cell has the rank -1 - group."""
-        self._group_numbers: dict[tuple[Event, ...], int] = {}
+        self._group_numbers: dict[tuple[Execution, ...], int] = {}
         self._grouped = 0
 
     @property
@@ -80,7 +80,7 @@ class Cells:
         columns[4], columns[5], columns[6] = elements, kind, skipped
         return np.arange(first, self.count)
 
-    def group(self, events: list[Event]) -> int:
+    def group(self, events: list[Execution]) -> int:
         """Return the rank of cells that stand for these events."""
         key = tuple(events)
         number = self._group_numbers.get(key)
@@ -114,10 +114,10 @@ class Cells:
         for shadow in shadows:
             shadow.heads[...] = numbers[shadow.heads]
 
-    def events(self, cell: int) -> list[Event]:
+    def events(self, cell: int) -> list[Execution]:
         """Return the executions that a cell stands for."""
         rank, number, element = self._columns[2:5, cell].tolist()
-        return self.groups[-1 - rank] if rank < 0 else [Event(rank, number, element)]
+        return self.groups[-1 - rank] if rank < 0 else [Execution(rank, number, element)]
 
 
 @dataclass(slots=True, eq=False)

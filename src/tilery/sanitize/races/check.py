@@ -17,15 +17,15 @@ from ...attrs import MemoryScope
 from ...engines.common.layout import alloca_bytes
 from ...engines.common.memory import Segment
 from ...engines.common.tiles import Array
-from ...engines.reference.access import Access, Kind, Link
+from ...engines.reference.access import Access, AccessKind, Link
 from ...ops import Alloca, Entry, GdcWaitTko
 from ..checks import Check, Step
-from ..reports import Place, Report
-from .cells import LARGEST, READS, WRITES, Event, Shadow, distinct, gather, has_twins
+from ..reports import Occurrence, Report
+from .cells import LARGEST, READS, WRITES, Execution, Shadow, distinct, gather, has_twins
 from .doing import Doing, Hit
-from .happens_before import NOTHING, Clock, Node, Past, Tokens
+from .happens_before import NOTHING, Clock, Past, Release, TokenHistory
 from .history import History
-from .reasons import Side, overlap
+from .reasons import RacingAccess, overlap
 from .strength import morally_strong, strength
 from .sync import ACQUIRES, RELEASES, Synchronization
 
@@ -69,14 +69,14 @@ class Race(Check):
         self._ended: Array | None = None
         """For each operation, whether its launch has ended before this one."""
         if self._launch is not None and self._launch.before:
-            self._start = Past(Clock({}), Node((), ended=self._launch.before))
+            self._start = Past(Clock({}), Release((), ended=self._launch.before))
             self._ended = history.ended(self._launch.before)
         gx, gy, gz = self.machine.grid
         self._total = gx * gy * gz
         self._counts: dict[int, Array] = {}
         self._forgot = False
         """Whether accesses were forgotten because too many raced."""
-        self._tokens = Tokens(self._start)
+        self._tokens = TokenHistory(self._start)
         self._most = MOST_CELL_BYTES
         self._salt = np.empty(0, np.uint64)
 
@@ -96,7 +96,7 @@ class Race(Check):
                     pasts[lane] = known[key]
         if isinstance(link.op, GdcWaitTko) and self._launch is not None and self._launch.is_dependent:
             self._launch.has_waited = True
-            waited = Past(Clock({}), Node((), ended=self._launch.awaited))
+            waited = Past(Clock({}), Release((), ended=self._launch.awaited))
             pasts = [past.join(waited) for past in pasts]
         self._tokens.put(link.result_token, pasts)
 
@@ -122,7 +122,7 @@ class Race(Check):
                 doing.by_element = access.lane_size > 1 and (
                     access.ordering in ACQUIRES or (access.writes and access.ordering in RELEASES)
                 )
-            elif access.kind is Kind.WRITE:
+            elif access.kind is AccessKind.WRITE:
                 self._sync.overwrite(access)
         if doing.strength.strong:
             self._signals.note(access, ranks, doing.acquired)
@@ -132,7 +132,7 @@ class Race(Check):
 
     def _futures(self, doing: Doing) -> list[Past]:
         """Return what the tokens follow that an access makes."""
-        seen: dict[int, list[Node]] = {}
+        seen: dict[int, list[Release]] = {}
         for flat, nodes in doing.acquired.items():
             seen.setdefault(flat // doing.access.lane_size, []).extend(nodes)
         known: dict[tuple[int, int], Past] = {}
@@ -141,7 +141,7 @@ class Race(Check):
             key = (id(past), number)
             if lane in seen:
                 nodes = [node for node in (past.node, *seen[lane]) if node is not None]
-                node = nodes[0] if len(nodes) == 1 else Node(nodes)
+                node = nodes[0] if len(nodes) == 1 else Release(nodes)
                 out.append(Past(past.clock.add(doing.operation, number), node))
                 continue
             if key not in known:
@@ -184,7 +184,7 @@ class Race(Check):
             if width > 1:
                 elements, members = np.repeat(elements, width), np.repeat(members, width)
             self._compare_elements(doing, shadow, granules.reshape(-1), elements)
-            if access.kind is Kind.UPDATE and access.wrote is not None:
+            if access.kind is AccessKind.UPDATE and access.wrote is not None:
                 wrote = access.wrote.reshape(-1)[elements]
                 self._read_or_write(doing, shadow, granules.reshape(-1)[wrote], members[wrote], True)
                 self._read_or_write(doing, shadow, granules.reshape(-1)[~wrote], members[~wrote], False)
@@ -449,14 +449,16 @@ class Race(Check):
             rule = "no token orders two accesses of a tile block to the same bytes, at least one of which writes"
         else:
             rule = "nothing orders accesses of two tile blocks to the same bytes, at least one of which writes"
-        other = Place(self._ops[operation], self._history.block(hit.earlier.rank))
+        other = Occurrence(self._ops[operation], self._history.block(hit.earlier.rank))
         report = self._report(doing, rule, elements, other, shadow, granules)
         if report is None:
             return
         other.element = self._recent.element(operation, hit.earlier, shadow.address(int(granules[0])))
         sides = (
-            Side(self._ops[operation], operation, self._strengths[operation], self._history.block(hit.earlier.rank)),
-            Side(doing.access.op, doing.operation, doing.strength, self._history.block(rank)),
+            RacingAccess(
+                self._ops[operation], operation, self._strengths[operation], self._history.block(hit.earlier.rank)
+            ),
+            RacingAccess(doing.access.op, doing.operation, doing.strength, self._history.block(rank)),
         )
         if launch is self._launch:
             self._signals.explain(report, sides, hit.earlier, rank)
@@ -470,7 +472,7 @@ class Race(Check):
         doing: Doing,
         rule: str,
         elements: Array,
-        other: Place,
+        other: Occurrence,
         shadow: Shadow,
         granules: Array,
     ) -> Report | None:
@@ -487,16 +489,16 @@ class Race(Check):
         report.blocks.update(tuple(block) for block in access.blocks[lanes].tolist())
         return report if is_new else None
 
-    def _place(self, access: Access, flat: int) -> Place:
+    def _place(self, access: Access, flat: int) -> Occurrence:
         where = tuple(int(i) for i in np.unravel_index(flat, access.addresses.shape))
-        return Place(access.op, tuple(access.blocks[where[0]].tolist()), where[1:])
+        return Occurrence(access.op, tuple(access.blocks[where[0]].tolist()), where[1:])
 
 
 def _last(span: tuple[int, ...]) -> tuple[int, int]:
     return (span[-2], span[-1]) if span else (1, 0)
 
 
-def _is_before(event: Event, operation: int, rank: int, past: Past, acquired: list[Node], launch: int) -> bool:
+def _is_before(event: Execution, operation: int, rank: int, past: Past, acquired: list[Release], launch: int) -> bool:
     """Tell whether an event happens before an access; `launch` is the bit of its launch, if that is another one."""
     rank_of, number, element = event
     if rank_of == rank and past.clock.has(operation, number, element):

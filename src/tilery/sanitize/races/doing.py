@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ...engines.common.tiles import Array
 from ...engines.reference.access import Access
-from .cells import Event
-from .happens_before import Node, Past
+from .cells import Execution
+from .happens_before import Past, Release
 from .strength import Strength
 
 
@@ -24,19 +24,19 @@ class Doing:
     numbers: Array
     """How often each lane has executed the operation, this time included."""
     pasts: list[Past]
-    acquired: dict[int, list[Node]]
+    acquired: dict[int, list[Release]]
     """What elements have acquired themselves."""
     by_element: bool
     """Whether members are elements rather than lanes."""
     first: int
     """The cells from this number on are its own."""
 
-    def event(self, member: int) -> Event:
+    def event(self, member: int) -> Execution:
         lane = member // self.access.lane_size if self.by_element else member
         element = member % self.access.lane_size if self.by_element else -1
-        return Event(int(self.ranks[lane]), int(self.numbers[lane]), element)
+        return Execution(int(self.ranks[lane]), int(self.numbers[lane]), element)
 
-    def past(self, member: int) -> tuple[int, Past, list[Node]]:
+    def past(self, member: int) -> tuple[int, Past, list[Release]]:
         """Return the rank of a member, what its token follows, and what it has acquired."""
         lane = member // self.access.lane_size if self.by_element else member
         return int(self.ranks[lane]), self.pasts[lane], self.acquired.get(member, [])
@@ -46,5 +46,5 @@ class Hit(NamedTuple):
     """A race: the cell of the earlier access and its event, and the member of the later access."""
 
     cell: int
-    earlier: Event
+    earlier: Execution
     member: int

@@ -5,8 +5,8 @@ by one tile block: the operation's number and how often that block has executed 
 block's own events that a token follows. In loops these are runs of executions, so a clock is a few intervals per
 operation, and tile blocks that execute the same operations share one object.
 
-What a token knows of other tile blocks is a `Node`: each release makes one, and an acquire that sees it refers to it.
-Nodes only refer to each other until a question needs an answer.
+Each release makes a `Release`: what a token knows of other tile blocks. An acquire that sees it refers to it.
+Releases only refer to each other until a question needs an answer.
 """
 
 from __future__ import annotations
@@ -164,13 +164,13 @@ def _union(a: Span, b: Span) -> Span:
     return tuple(out)
 
 
-class Node:
+class Release:
     """What a release publishes, or several of them: the events of one tile block, and all that other nodes know."""
 
     __slots__ = ("_known", "clock", "ended", "parents", "rank")
 
     def __init__(
-        self, parents: Iterable[Node | None], rank: int = -1, clock: Clock | None = None, ended: int = 0
+        self, parents: Iterable[Release | None], rank: int = -1, clock: Clock | None = None, ended: int = 0
     ) -> None:
         self.parents = tuple(dict.fromkeys(node for node in parents if node is not None))
         self.rank, self.clock = rank, clock
@@ -212,7 +212,7 @@ class Past:
 
     __slots__ = ("clock", "node")
 
-    def __init__(self, clock: Clock, node: Node | None = None) -> None:
+    def __init__(self, clock: Clock, node: Release | None = None) -> None:
         self.clock, self.node = clock, node
 
     def join(self, other: Past) -> Past:
@@ -223,7 +223,7 @@ class Past:
         if self.node is None or other.node is None or self.node is other.node:
             node = other.node if self.node is None else self.node
         else:
-            node = Node((self.node, other.node))
+            node = Release((self.node, other.node))
         for one in (self, other):
             if clock is one.clock and node is one.node:
                 return one
@@ -235,7 +235,7 @@ NOTHING = Past(Clock({}))
 FIRST = 1024
 
 
-class Tokens:
+class TokenHistory:
     """What each token that may still be used follows, by its id."""
 
     def __init__(self, start: Past) -> None:

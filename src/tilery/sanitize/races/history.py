@@ -17,7 +17,7 @@ from .strength import Strength
 from .sync import Synchronization
 
 if TYPE_CHECKING:
-    from ..flight import Launch
+    from ..flight import LaunchInFlight
 
 Grid = tuple[int, int, int]
 
@@ -34,12 +34,12 @@ class History:
         self.signals = Signals()
         self.shadows = Shadows()
         self.sync: Synchronization | None = None
-        self.launches: list[Launch | None] = []
+        self.launches: list[LaunchInFlight | None] = []
         self._first_operations: list[int] = []
         self._first_ranks = [0]
         self._grids: list[Grid] = []
 
-    def begin(self, operations: Sequence[Op], grid: Grid, launch: Launch | None) -> tuple[int, int]:
+    def begin(self, operations: Sequence[Op], grid: Grid, launch: LaunchInFlight | None) -> tuple[int, int]:
         """Add a launch. Return the numbers of its first operation and of its first tile block."""
         first, rank = len(self.ops), self._first_ranks[-1]
         self.ops += operations
@@ -49,7 +49,7 @@ class History:
         self._grids.append(grid)
         return first, rank
 
-    def launch_of(self, operation: int) -> Launch | None:
+    def launch_of(self, operation: int) -> LaunchInFlight | None:
         """Return the launch of an operation."""
         return self.launches[bisect_right(self._first_operations, operation) - 1]
 

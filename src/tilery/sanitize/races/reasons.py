@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from ...attrs import MemoryOrderingSemantics, MemoryScope
 from ...engines.common.tiles import Array
-from ...engines.reference.access import Access, Kind
+from ...engines.reference.access import Access, AccessKind
 from ...ir import Op
-from ..flight import DEFAULT, Launch
+from ..flight import DEFAULT, LaunchInFlight
 from ..provenance import Provenance
-from ..reports import Place, Report
-from .cells import Event
-from .happens_before import Node
+from ..reports import Occurrence, Report
+from .cells import Execution
+from .happens_before import Release
 from .strength import Strength
 from .sync import ACQUIRES, RELEASES
 
@@ -30,7 +30,7 @@ class Signal(NamedTuple):
     reader: Op
 
 
-class Side(NamedTuple):
+class RacingAccess(NamedTuple):
     """One of two accesses that race."""
 
     op: Op
@@ -48,11 +48,11 @@ class Signals:
         """The last strong write to each location: its tile block and operation."""
         self._signals: dict[int, dict[int, Signal]] = {}
         """By the tile block that wrote, and the one that read."""
-        self._acquires: dict[int, dict[Op, Node]] = {}
+        self._acquires: dict[int, dict[Op, Release]] = {}
         """The last acquires of each tile block, and what they saw."""
         self._releases: dict[int, Op] = {}
 
-    def note(self, access: Access, tile_blocks: Array, acquired: dict[int, list[Node]]) -> None:
+    def note(self, access: Access, tile_blocks: Array, acquired: dict[int, list[Release]]) -> None:
         """Take note of strong accesses."""
         chosen, addresses = access.elements
         if len(chosen) > MOST_ELEMENTS:
@@ -61,7 +61,7 @@ class Signals:
         for flat, address in zip(chosen.tolist(), addresses.tolist()):
             rank = ranks[flat // size]
             writer = self._last.get(address)
-            if writer is not None and writer[0] != rank and access.kind is not Kind.WRITE:
+            if writer is not None and writer[0] != rank and access.kind is not AccessKind.WRITE:
                 self._signals.setdefault(writer[0], {})[rank] = Signal(writer[1], access.op)
             if access.writes:
                 self._last[address] = rank, access.op
@@ -70,9 +70,9 @@ class Signals:
         for flat, nodes in acquired.items():
             known = self._acquires.setdefault(ranks[flat // size], {})
             if len(known) < MOST_ACQUIRES:
-                known[access.op] = Node((known.get(access.op), *nodes))
+                known[access.op] = Release((known.get(access.op), *nodes))
 
-    def explain(self, report: Report, sides: tuple[Side, Side], earlier: Event, rank: int) -> None:
+    def explain(self, report: Report, sides: tuple[RacingAccess, RacingAccess], earlier: Execution, rank: int) -> None:
         """Add to a report why nothing orders two accesses, the first of which is an event."""
         a, b = sides
         if earlier.rank == rank:
@@ -91,7 +91,12 @@ class Signals:
                 )
 
     def explain_launches(
-        self, report: Report, sides: tuple[Side, Side], launches: tuple[Launch, Launch], earlier: Event, rank: int
+        self,
+        report: Report,
+        sides: tuple[RacingAccess, RacingAccess],
+        launches: tuple[LaunchInFlight, LaunchInFlight],
+        earlier: Execution,
+        rank: int,
     ) -> None:
         """Add to a report which two launches overlap, and why nothing orders them."""
         a, b = sides
@@ -104,23 +109,25 @@ class Signals:
         else:
             report.notes.append(_missing_edge(first, second))
 
-    def _between(self, operation: int, earlier: Event, rank: int) -> list[Place]:
+    def _between(self, operation: int, earlier: Execution, rank: int) -> list[Occurrence]:
         """Return the operations that should have put an event before accesses of another tile block, and why not."""
         for o, node in self._acquires.get(rank, {}).items():
             clock = node.known.get(earlier.rank)
             if clock is None:
                 continue
             if clock.has(operation, earlier.number, earlier.element):
-                return [Place(o, role="it is acquired by", reason="but no token leads from there to this access")]
+                return [Occurrence(o, role="it is acquired by", reason="but no token leads from there to this access")]
             if (release := self._releases.get(earlier.rank)) is not None:
                 why = "but no token leads to that from the other access"
-                return [Place(release, role="it is released by", reason=why)]
+                return [Occurrence(release, role="it is released by", reason=why)]
         signal = self._chain(earlier.rank, rank)
         if signal is None:
             return []
         return [
-            Place(signal.writer, role="the signal between them is", reason=_lacks(signal.writer, RELEASES, "release")),
-            Place(signal.reader, role="which is read by", reason=_lacks(signal.reader, ACQUIRES, "acquire")),
+            Occurrence(
+                signal.writer, role="the signal between them is", reason=_lacks(signal.writer, RELEASES, "release")
+            ),
+            Occurrence(signal.reader, role="which is read by", reason=_lacks(signal.reader, ACQUIRES, "acquire")),
         ]
 
     def _chain(self, start: int, end: int) -> Signal | None:
@@ -143,13 +150,13 @@ def _stream(name: object) -> str:
     return "the default stream" if name == DEFAULT else f"stream {hex(name) if isinstance(name, int) else name}"
 
 
-def _describe(launch: Launch) -> str:
+def _describe(launch: LaunchInFlight) -> str:
     """Name a launch by its kernel, its stream, and its line."""
     where = f", launched at {launch.launched}" if launch.launched else ""
     return f"{launch.kernel.split('_Kt')[0]} in {_stream(launch.stream)}{where}"
 
 
-def _missing_edge(first: Launch, second: Launch) -> str:
+def _missing_edge(first: LaunchInFlight, second: LaunchInFlight) -> str:
     """Say what would order two launches."""
     if second.is_dependent and second.awaited >> first.number & 1:
         wait = "gdc_wait_tko (ct.grid_dependency_control_wait() in cuTile, tl.extra.cuda.gdc_wait() in Triton)"
@@ -167,20 +174,20 @@ def _missing_edge(first: Launch, second: Launch) -> str:
     )
 
 
-def overlap(provenance: Provenance, sides: tuple[Side, Side]) -> list[str]:
+def overlap(provenance: Provenance, sides: tuple[RacingAccess, RacingAccess]) -> list[str]:
     """Say that accesses through different arguments are to the same bytes."""
     a, b = (provenance.owners[provenance.of_operation(side.op)] for side in sides)
     return [] if a is None or b is None or a == b else [f"{a.label} and {b.label} overlap"]
 
 
-def _missing_token(a: Side, b: Side) -> str:
+def _missing_token(a: RacingAccess, b: RacingAccess) -> str:
     """Say between which operations of a tile block a token is missing."""
     if a.number >= b.number:
         return f"no token leads from {a.op.name} to {b.op.name} of a later iteration: carry it in the loop"
     return f"no token leads from {a.op.name} to {b.op.name}: pass the token of the first to the second"
 
 
-def _too_weak(a: Side, b: Side) -> str:
+def _too_weak(a: RacingAccess, b: RacingAccess) -> str:
     """Say why accesses of different tile blocks are not morally strong, though both are strong."""
     if a.strength.bytes != b.strength.bytes:
         return f"both are strong, but not of the same size: {a.strength.bytes} and {b.strength.bytes} bytes"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...engines.common.tiles import Array
 from ...engines.reference.access import Access, Elements
-from .cells import Event
+from .cells import Execution
 
 MOST_BYTES = 1 << 25
 """Older accesses are forgotten when the addresses of all take more than this."""
@@ -40,7 +40,7 @@ class Recent:
         while self._bytes > MOST_BYTES:
             self._bytes -= _size(self._queue.popleft())
 
-    def element(self, operation: int, event: Event, address: int) -> tuple[int, ...]:
+    def element(self, operation: int, event: Execution, address: int) -> tuple[int, ...]:
         """Return the element of the tile at an address; nothing if the event was too long ago."""
         for made in reversed(self._queue):
             if made.operation != operation:

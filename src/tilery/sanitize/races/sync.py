@@ -15,8 +15,8 @@ import numpy as np
 
 from ...attrs import MemoryOrderingSemantics, MemoryScope
 from ...engines.common.tiles import Array
-from ...engines.reference.access import Access, Kind
-from .happens_before import Node, Past
+from ...engines.reference.access import Access, AccessKind
+from .happens_before import Past, Release
 
 ACQUIRES = (MemoryOrderingSemantics.ACQUIRE, MemoryOrderingSemantics.ACQ_REL)
 RELEASES = (MemoryOrderingSemantics.RELEASE, MemoryOrderingSemantics.ACQ_REL)
@@ -27,7 +27,7 @@ class Head(NamedTuple):
 
     rank: int
     wide: bool
-    node: Node
+    node: Release
 
 
 class StrongWrite(NamedTuple):
@@ -80,20 +80,20 @@ class Synchronization:
 
     def access(
         self, access: Access, operation: int, ranks: Array, numbers: list[int], pasts: list[Past]
-    ) -> dict[int, list[Node]]:
+    ) -> dict[int, list[Release]]:
         """Strong elements access memory one after the other. Return what each acquiring one has seen."""
         size, wide = access.lane_size, access.scope is not MemoryScope.TL_BLK
         acquires, releases = access.ordering in ACQUIRES, access.ordering in RELEASES
         wrote = None if access.wrote is None else access.wrote.reshape(-1)
-        acquired: dict[int, list[Node]] = {}
+        acquired: dict[int, list[Release]] = {}
         chosen, addresses = access.elements
         for flat, address in zip(chosen.tolist(), addresses.tolist()):
             lane, element = divmod(flat, size)
             rank, past, number = int(ranks[lane]), pasts[lane], numbers[lane]
             place = (address, access.bytes, rank)
-            nodes: list[Node] = []
+            nodes: list[Release] = []
             seen: tuple[Head, ...] = ()
-            if access.kind is not Kind.WRITE:
+            if access.kind is not AccessKind.WRITE:
                 seen = self._seen(address, access.bytes, rank, wide)
                 if acquires:
                     nodes = self._acquire(place, past, wide, seen)
@@ -102,18 +102,18 @@ class Synchronization:
                 if seen and not (acquires and all(_sees(head, rank, wide) for head in seen)):
                     # What an acquire has seen, its token knows.
                     self._history(place).reads.append((operation, number, seen))
-            if access.kind is Kind.READ or (wrote is not None and not wrote[flat]):
+            if access.kind is AccessKind.READ or (wrote is not None and not wrote[flat]):
                 continue
             heads = [head for head in seen if not (acquires and releases and _sees(head, rank, wide))]
             if releases:
                 clock = past.clock.add(operation if size == 1 else (operation, element), number)
-                heads.append(Head(rank, wide, Node((past.node, *nodes), rank, clock)))
+                heads.append(Head(rank, wide, Release((past.node, *nodes), rank, clock)))
                 self._history(place).releases.append((operation, number, heads[-1]))
             elif place in self._histories:
                 earlier = self._histories[place].releases
                 heads += [head for o, n, head in earlier if past.clock.has(o, n, -1)]
             if self._merges and len(heads) > 1:
-                heads = [Head(-1, True, Node(head.node for head in heads))]
+                heads = [Head(-1, True, Release(head.node for head in heads))]
             write = StrongWrite(address, access.bytes, rank, wide, tuple(heads))
             self._write(write)
         return acquired
@@ -139,7 +139,7 @@ class Synchronization:
             return ()
         return write.heads if write.rank == rank or (write.wide and wide) else ()
 
-    def _acquire(self, place: tuple[int, int, int], past: Past, wide: bool, seen: tuple[Head, ...]) -> list[Node]:
+    def _acquire(self, place: tuple[int, int, int], past: Past, wide: bool, seen: tuple[Head, ...]) -> list[Release]:
         heads = list(seen)
         if place in self._histories:
             for operation, number, earlier in self._histories[place].reads:

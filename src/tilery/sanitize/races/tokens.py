@@ -13,7 +13,7 @@ from ...engines.common.tiles import Array
 from ...ir import Op, Value, walk
 from ...ops import Entry
 from ...types import TOKEN
-from ..reports import Place
+from ..reports import Occurrence
 from .check import Race
 from .doing import Doing
 from .strength import morally_strong
@@ -103,7 +103,7 @@ class UnorderedTokens(Race):
         for number, counts in self._counts.items():
             token = getattr(self._ops[number], "token", None)
             if token is not None and (token, made[number]) not in useful and counts.any():
-                report = self.reports.add(self.name, RULE, [Place(self._ops[number])], hint=True)
+                report = self.reports.add(self.name, RULE, [Occurrence(self._ops[number])], hint=True)
                 if report is not None:
                     report.count += int(counts.sum())
                     report.blocks.update(self._history.block(int(rank)) for rank in np.flatnonzero(counts))

@@ -15,12 +15,12 @@ from .. import PRODUCER
 from ..lexer import pieces
 from ..lexer import tokens as tokens_of
 from .layout import Line, Spacing, Word, aligned, spelled, squeezed, written
-from .reading import Part, Reading, read
+from .reading import PlacedChunk, Reading, read
 from .tokens import comments_in
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class TextChange:
     """Replace text[start:end] by other text."""
 
     start: int
@@ -47,7 +47,7 @@ def format_text(text: str, *, file: str = "", lines: tuple[int, int] | None = No
     return text if edit is None else text[: edit.start] + edit.text + text[edit.end :]
 
 
-def edit_for(reading: Reading, lines: tuple[int, int] | None = None, keep_comments: bool = True) -> Edit | None:
+def edit_for(reading: Reading, lines: tuple[int, int] | None = None, keep_comments: bool = True) -> TextChange | None:
     """Return the change that formats a text without errors, or some of its lines; None if there is nothing to do."""
     text = reading.text
     made = list(_Lines(reading, keep_comments).lines())
@@ -57,7 +57,7 @@ def edit_for(reading: Reading, lines: tuple[int, int] | None = None, keep_commen
         new = _put(made, texts)
         if new.startswith(PRODUCER) and not text.startswith(PRODUCER):
             new = "\n" + new  # a comment in the first line would name a producer
-        edit = Edit(0, len(text), new)
+        edit = TextChange(0, len(text), new)
     else:
         found = _range(text, made, texts, *lines)
         if found is None:
@@ -77,7 +77,7 @@ def edit_for(reading: Reading, lines: tuple[int, int] | None = None, keep_commen
         )
     # A type that was broken over lines is one token now, and types have a layout of their own.
     again = edit_for(read(result, file=reading.options.file, testing=True)) if lines is None else None
-    return Edit(0, len(text), again.text) if again is not None else edit
+    return TextChange(0, len(text), again.text) if again is not None else edit
 
 
 def _squeezed(text: str) -> list[str]:
@@ -98,7 +98,7 @@ def _put(lines: list[Line], texts: list[list[str]]) -> str:
     return "".join(f"{each}\n" for each in out)
 
 
-def _range(text: str, lines: list[Line], texts: list[list[str]], first: int, last: int) -> Edit | None:
+def _range(text: str, lines: list[Line], texts: list[list[str]], first: int, last: int) -> TextChange | None:
     """Return the change for the statements that lines of the text touch, as whole lines."""
     starts = [0]
     while (at := text.find("\n", starts[-1])) >= 0:
@@ -118,7 +118,7 @@ def _range(text: str, lines: list[Line], texts: list[list[str]], first: int, las
         if not any(more):
             break
         low, high = low - more[0], high + more[1]
-    return Edit(begin, end, _put(lines[low : high + 1], texts[low : high + 1]))
+    return TextChange(begin, end, _put(lines[low : high + 1], texts[low : high + 1]))
 
 
 class _Lines:
@@ -141,7 +141,7 @@ class _Lines:
             yield from self._close()
         yield from self._comments(len(self.text))
 
-    def _part(self, part: Part) -> Iterator[Line]:
+    def _part(self, part: PlacedChunk) -> Iterator[Line]:
         parsed = part.parsed
         spans, toks, text = parsed.tokens.spans, parsed.tokens.spelled, parsed.text
         starts, names = set(parsed.starts), {at for at, _ in parsed.extents.values()}

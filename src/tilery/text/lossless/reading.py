@@ -14,14 +14,14 @@ from ...ops import Module
 from .. import DIALECT
 from ..parse.locations import as_loc, is_loc
 from ..parse.parser import check_unicode, wrap
-from ..parse.state import Extensions, Options, Scope
+from ..parse.state import Extensions, ParseOptions, RegionState
 from .chunks import Chunk, split
-from .recover import MAX_ERRORS, OPEN_REGION, Context, ParsedChunk, chunk_steps
+from .recover import MAX_ERRORS, OPEN_REGION, ChunkContext, ParsedChunk, chunk_steps
 from .tokens import Tokens
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class PlacedChunk:
     """A chunk at its place in the text."""
 
     start: int
@@ -35,7 +35,7 @@ class Part:
 class Reading:
     """The content of a text. `errors` are in the order of the text; `module` has everything that could be read."""
 
-    def __init__(self, text: str, parts: list[Part], options: Options) -> None:
+    def __init__(self, text: str, parts: list[PlacedChunk], options: ParseOptions) -> None:
         self.text, self.parts, self.options = text, parts, options
         self.errors = sorted(self._errors(), key=lambda error: error.start)[:MAX_ERRORS]
 
@@ -49,7 +49,7 @@ class Reading:
         """The module of the text, without the operations that could not be read."""
         return _Assembly(self.parts, self.text).module()
 
-    def part_at(self, offset: int) -> Part:
+    def part_at(self, offset: int) -> PlacedChunk:
         """Return the part that an offset is in."""
         return next((part for part in self.parts if offset < part.end), self.parts[-1])
 
@@ -62,7 +62,7 @@ class Reading:
                 return part.start + start, part.start + end
         return None
 
-    def place(self, error: TileError, part: Part) -> TileError:
+    def place(self, error: TileError, part: PlacedChunk) -> TileError:
         """Return an error of a chunk with its place in the whole text."""
         moved = copy.copy(error)
         moved.source, moved.file = self.text, self.options.file
@@ -131,12 +131,12 @@ def read_steps(
     extensions: Extensions | None = None,
 ) -> Steps:
     """Like `read`, in steps."""
-    options = Options(file, False, testing, extensions or Extensions())
+    options = ParseOptions(file, False, testing, extensions or Extensions())
     try:
         check_unicode(text, file)
     except TileError as error:
-        empty = yield from chunk_steps("", "items", Context(), options)
-        reading = Reading("", [Part(0, empty)], options)
+        empty = yield from chunk_steps("", "items", ChunkContext(), options)
+        reading = Reading("", [PlacedChunk(0, empty)], options)
         reading.errors = [error]
         return reading
     if options.extensions.prepare is not None:
@@ -144,9 +144,9 @@ def read_steps(
     return Reading(text, (yield from _part_steps(text, previous, options)), options)
 
 
-def _part_steps(text: str, previous: Reading | None, options: Options) -> Generator[None, None, list[Part]]:
+def _part_steps(text: str, previous: Reading | None, options: ParseOptions) -> Generator[None, None, list[PlacedChunk]]:
     known = _Known(previous)
-    context, parts = Context(), []
+    context, parts = ChunkContext(), []
     chunks = [Chunk(0, len(text), "items")] if _is_generic(text) else split(text)
     for number, chunk in enumerate(chunks):
         content = text[chunk.start : chunk.end]
@@ -156,7 +156,7 @@ def _part_steps(text: str, previous: Reading | None, options: Options) -> Genera
         if parsed is None:
             parsed = yield from chunk_steps(content, chunk.kind, context, options, ends)
         context = parsed.context
-        parts.append(Part(chunk.start, parsed))
+        parts.append(PlacedChunk(chunk.start, parsed))
     return parts
 
 
@@ -168,7 +168,7 @@ class _Known:
         for part in reading.parts if reading is not None else ():
             self.chunks.setdefault((part.parsed.kind, part.parsed.text), []).append(part.parsed)
 
-    def take(self, text: str, kind: str, context: Context, ends: bool) -> ParsedChunk | None:
+    def take(self, text: str, kind: str, context: ChunkContext, ends: bool) -> ParsedChunk | None:
         """Return a chunk that would be read in the same way again, once."""
         found = self.chunks.get((kind, text), [])
         for index, parsed in enumerate(found):
@@ -182,7 +182,7 @@ def _may_end(text: str, following: list[Chunk]) -> bool:
     return not following or following[0].kind == "module" or text[following[0].start :][:200].lstrip()[:1] in ("#", "!")
 
 
-def _same_aliases(a: Context, b: Context) -> bool:
+def _same_aliases(a: ChunkContext, b: ChunkContext) -> bool:
     if a.aliases is b.aliases and a.type_aliases is b.type_aliases:
         return True
     return a.aliases == b.aliases and a.type_aliases == b.type_aliases
@@ -193,9 +193,9 @@ def _is_generic(text: str) -> bool:
     return '"builtin.module"' in text or f'"{DIALECT}module"' in text
 
 
-def _left_open(parts: list[Part]) -> list[tuple[Part, Scope]]:
+def _left_open(parts: list[PlacedChunk]) -> list[tuple[PlacedChunk, RegionState]]:
     """Return the modules that never end."""
-    opened: list[tuple[Part, Scope]] = []
+    opened: list[tuple[PlacedChunk, RegionState]] = []
     for part in parts:
         for _ in part.parsed.closed:
             if opened:
@@ -208,10 +208,10 @@ def _left_open(parts: list[Part]) -> list[tuple[Part, Scope]]:
 class _Assembly:
     """Puts the operations of all parts into the modules around them."""
 
-    def __init__(self, parts: list[Part], text: str) -> None:
+    def __init__(self, parts: list[PlacedChunk], text: str) -> None:
         self.parts, self.text = parts, text
         self.root = Block()
-        self.open: list[tuple[Scope, Block]] = []
+        self.open: list[tuple[RegionState, Block]] = []
 
     def module(self) -> Module:
         for part in self.parts:
@@ -241,7 +241,7 @@ class _Assembly:
         outer.ops.append(made)
 
 
-def _finished(scope: Scope, block: Block) -> Op:
+def _finished(scope: RegionState, block: Block) -> Op:
     """Return the module whose head was read, with its operations."""
     assert scope.body is not None
     try:

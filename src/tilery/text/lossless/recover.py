@@ -21,7 +21,7 @@ from .. import DIALECT
 from ..lexer import is_word
 from ..parse.forms import builder, form_of
 from ..parse.operations import parse_item, undeclared
-from ..parse.state import POISON, Body, Build, OpenRegion, OperationState, Options, Parser, Scope, Syntax
+from ..parse.state import POISON, Body, Build, OpenRegion, OperationState, ParseOptions, Parser, RegionState, Syntax
 from .tokens import Tokens
 
 MAX_ERRORS = 100
@@ -37,7 +37,7 @@ UNEXPECTED_BRACE, OPEN_REGION = "unexpected-brace", "open-region"
 
 
 @dataclass(slots=True)
-class Context:
+class ChunkContext:
     """The definitions of the text before a chunk: aliases, and the names of the modules that are open."""
 
     aliases: dict[str, Attr] = field(default_factory=dict)
@@ -62,13 +62,13 @@ class ParsedChunk:
     """what was read of each operation, by the token that is its name"""
     later: list[tuple[Op | None, str, int]]
     """locations that name an alias which is not defined before the chunk"""
-    given: Context
+    given: ChunkContext
     """what the text before defines"""
-    context: Context
+    context: ChunkContext
     """the same for the text after"""
     closed: list[Op]
     """for each module that ends in this chunk an operation with its location, innermost first"""
-    opened: Scope | None
+    opened: RegionState | None
     """the module that starts in this chunk"""
     wrappers: tuple[str, ...]
     starts: list[int]
@@ -116,7 +116,7 @@ class _Places(dict[str, int]):
 class RecordingParser(Parser):
     """A parser that keeps what it reads of each operation."""
 
-    def __init__(self, tokens: Tokens, options: Options) -> None:
+    def __init__(self, tokens: Tokens, options: ParseOptions) -> None:
         forms, spelled, more = recording_forms(options.testing), list(tokens.spelled), options.extensions
         if more.respell is not None:
             more.respell(spelled)
@@ -165,7 +165,7 @@ Steps = Generator[None, None, ParsedChunk]
 """The reading of a chunk in steps of some milliseconds; it can be given up between them."""
 
 
-def chunk_steps(text: str, kind: str, context: Context, options: Options, ends: bool = True) -> Steps:
+def chunk_steps(text: str, kind: str, context: ChunkContext, options: ParseOptions, ends: bool = True) -> Steps:
     """Read a chunk as far as possible. Never raises TileError: every error is in the result.
 
     `ends` tells whether the modules around it may end in it.
@@ -176,7 +176,7 @@ def chunk_steps(text: str, kind: str, context: Context, options: Options, ends: 
 class _Reader:
     """Reads one chunk."""
 
-    def __init__(self, text: str, kind: str, context: Context, options: Options, ends: bool) -> None:
+    def __init__(self, text: str, kind: str, context: ChunkContext, options: ParseOptions, ends: bool) -> None:
         self.kind, self.given, self.ends = kind, context, ends
         self.tokens = Tokens(text)
         self.toks = [*self.tokens.spelled, "", "", ""]
@@ -191,7 +191,7 @@ class _Reader:
         self.wrappers = context.modules
         self.blocks = [p.scopes[0].block]
         for name in context.modules:
-            scope = Scope(Block())
+            scope = RegionState(Block())
             scope.op, scope.body = name, _module_body()
             next(scope.body)
             p.scopes.append(scope)
@@ -239,14 +239,14 @@ class _Reader:
             self.starts, self.regions, p.types, self.ends, p.places.defined, self.loose,
         )  # fmt: skip
 
-    def _context(self, opened: Scope | None) -> Context:
+    def _context(self, opened: RegionState | None) -> ChunkContext:
         p, given = self.p, self.given
         modules = self.wrappers[: self.base - 1]
         if opened is not None:
             modules = (*modules, opened.op)
         if len(p.aliases) == len(given.aliases) and len(p.type_aliases) == len(given.type_aliases):
-            return Context(given.aliases, given.alias_costs, given.type_aliases, modules)
-        return Context(p.aliases, p.alias_costs, p.type_aliases, modules)
+            return ChunkContext(given.aliases, given.alias_costs, given.type_aliases, modules)
+        return ChunkContext(p.aliases, p.alias_costs, p.type_aliases, modules)
 
     def _keep(self, error: TileError) -> None:
         last = self.errors[-1] if self.errors else None
@@ -255,7 +255,7 @@ class _Reader:
 
     # ------------------------------------------------------------ the end of a chunk
 
-    def _finish(self) -> Scope | None:
+    def _finish(self) -> RegionState | None:
         """Report regions that are still open and names that nothing defines. Return the module that was opened."""
         p = self.p
         p.surface()
@@ -289,7 +289,7 @@ class _Reader:
             )
         )
 
-    def _unclosed(self, scope: Scope) -> None:
+    def _unclosed(self, scope: RegionState) -> None:
         """Report a region without an end, at the brace that opens it."""
         self._error("expected '}' to end this region", scope.opened, rule=OPEN_REGION)
         self.loose.append(scope.block)
@@ -327,7 +327,7 @@ class _Reader:
         self.p.i += 1
         return True
 
-    def _opening_column(self, scope: Scope) -> int:
+    def _opening_column(self, scope: RegionState) -> int:
         """Return the column of the line in which a region starts."""
         index = scope.opened
         while index > 0 and not self.tokens.line_start(index):
@@ -336,7 +336,7 @@ class _Reader:
 
     # ------------------------------------------------------------ recovery
 
-    def _recover(self, start: int, scope: Scope, depth: int) -> None:
+    def _recover(self, start: int, scope: RegionState, depth: int) -> None:
         """Continue after the statement that starts at a token, and whose error was kept."""
         p = self.p
         p.surface()
@@ -457,7 +457,7 @@ class _Reader:
     def _open(self, start: int, end: int, brace: bool) -> None:
         """Read the region of a statement that failed; its operation is left out."""
         p = self.p
-        scope = Scope(Block())
+        scope = RegionState(Block())
         scope.op, scope.opened = BROKEN, end - 1 if brace else start
         scope.body = self._broken_body(scope.block)
         next(scope.body)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import cached_property
 
 from ...declare.fastclass import dataclass
-from ..lexer import Places, spans, tokens
+from ..lexer import TokenPlaces, spans, tokens
 
 _COMMENT = re.compile(r"//[^\n\r]*+")
 
@@ -34,7 +34,7 @@ class Tokens:
     def __init__(self, text: str) -> None:
         self.text = text
         self.spelled = tokens(text)
-        self._places = Places(text)
+        self._places = TokenPlaces(text)
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:

@@ -18,7 +18,7 @@ from .recover import ParsedChunk
 _TYPE_WORDS = re.compile(r"!?(?:cuda_tile\.)?(?:tile|ptr|token|\w*_?view)\Z|[su]?i[0-9]+\Z|index\Z")
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """The kind of a token."""
 
     OPERATION = "operation"
@@ -146,34 +146,34 @@ def operand_span(parsed: ParsedChunk, at: int, name: str) -> tuple[int, int] | N
     return parsed.tokens.span(uses[0][1])[0], parsed.tokens.span(uses[-1][1])[1]
 
 
-def kinds(parsed: ParsedChunk) -> list[Kind]:
+def kinds(parsed: ParsedChunk) -> list[TokenKind]:
     """Return what each token of a chunk is, except the last, which is empty."""
     toks = parsed.tokens.spelled
     names = {name_after(toks, first) for first in parsed.starts if toks[first][:1] not in ("}", "^", "#", "!", "")}
     return [_kind(token, index in names) for index, token in enumerate(toks[:-1])]
 
 
-def _kind(token: str, name: bool) -> Kind:
+def _kind(token: str, name: bool) -> TokenKind:
     first = token[:1]
     if token == "":
-        return Kind.ERROR
+        return TokenKind.ERROR
     if name and (first == '"' or is_word(token)):
-        return Kind.OPERATION
+        return TokenKind.OPERATION
     match first:
         case "%":
-            return Kind.VALUE
+            return TokenKind.VALUE
         case "@":
-            return Kind.SYMBOL
+            return TokenKind.SYMBOL
         case "^":
-            return Kind.LABEL
+            return TokenKind.LABEL
         case '"':
-            return Kind.STRING
+            return TokenKind.STRING
         case "#":
-            return Kind.VALUE if token[1:].isdecimal() else Kind.ALIAS
+            return TokenKind.VALUE if token[1:].isdecimal() else TokenKind.ALIAS
         case "!":
-            return Kind.TYPE
+            return TokenKind.TYPE
     if first.isdecimal():
-        return Kind.NUMBER
+        return TokenKind.NUMBER
     if token in SCALARS or (token[-1:] == ">" and len(token) > 2) or _TYPE_WORDS.match(token):
-        return Kind.TYPE
-    return Kind.KEYWORD if is_word(token) else Kind.MARK
+        return TokenKind.TYPE
+    return TokenKind.KEYWORD if is_word(token) else TokenKind.MARK

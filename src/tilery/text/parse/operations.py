@@ -16,7 +16,7 @@ from .attributes import define_alias, parse_trailing_location, skip_location
 from .generic import builtin_module, generic
 from .locations import as_loc, is_loc
 from .names import define, parse_operand
-from .state import Body, ParsedArgument, Parser, Scope
+from .state import Body, ParsedArgument, Parser, RegionState
 from .types import parse_type
 
 MAX_ERRORS = 100
@@ -72,7 +72,7 @@ def _operation(p: Parser) -> None:
     if isinstance(made, Op):
         _finish(p, made, results, start, at)
     else:
-        scope = Scope(Block())
+        scope = RegionState(Block())
         scope.results, scope.start, scope.at, scope.body = results, start, at, made
         _resume(p, scope, None)
 
@@ -171,7 +171,7 @@ def _bind(p: Parser, o: Op, values: list[Value], results: list[tuple[str, int, i
 # ---------------------------------------------------------------- regions
 
 
-def _resume(p: Parser, scope: Scope, block: Block | None) -> None:
+def _resume(p: Parser, scope: RegionState, block: Block | None) -> None:
     """Send an operation its block, then open the next region it asks for, or finish it."""
     assert scope.body is not None
     while True:
@@ -189,14 +189,14 @@ def _resume(p: Parser, scope: Scope, block: Block | None) -> None:
             break
         p.i += 1
         block = None
-    opened = Scope(Block())
+    opened = RegionState(Block())
     opened.results, opened.start, opened.at, opened.body = scope.results, scope.start, scope.at, scope.body
     opened.op, opened.number, opened.opened = p.op, region.number, p.i - 1
     p.scopes.append(opened)
     _arguments(p, opened, region.args)
 
 
-def _arguments(p: Parser, scope: Scope, args: list[ParsedArgument]) -> None:
+def _arguments(p: Parser, scope: RegionState, args: list[ParsedArgument]) -> None:
     if not args or args[0].use is None:
         return  # arguments without names get them from the label of the block
     if p.toks[p.i][:1] == "^":
@@ -230,7 +230,7 @@ def _label(p: Parser) -> None:
     p.expect(":", " after block name")
 
 
-def _label_arguments(p: Parser, scope: Scope) -> None:
+def _label_arguments(p: Parser, scope: RegionState) -> None:
     while True:
         name, index = parse_operand(p)
         p.expect(":", " and type for SSA operand")

@@ -16,7 +16,7 @@ from ..lexer import BLANKS, tokens
 from .fast.parse import quick_parse
 from .forms import form_of
 from .operations import parse_operations
-from .state import Extensions, Options, Parser, Syntax
+from .state import Extensions, ParseOptions, Parser, Syntax
 from .types import parse_type
 
 QUICK_SIZE = 32_768
@@ -45,7 +45,7 @@ class Parsed:
     wrapped: bool
     """whether the text has a `cuda_tile.module`; otherwise its items are at the top level"""
     source: str
-    options: Options
+    options: ParseOptions
     parser: Parser | None
     """the piecewise parser that read the text; None after the fast path"""
 
@@ -83,7 +83,7 @@ def parse(
     >>> parse("entry @k() {}").entries[0].sym_name
     'k'
     """
-    return _parse(text, Options(file, allow_unregistered, testing), quick).module
+    return _parse(text, ParseOptions(file, allow_unregistered, testing), quick).module
 
 
 def parse_with_spans(
@@ -95,11 +95,11 @@ def parse_with_spans(
     extensions: Extensions | None = None,
 ) -> Parsed:
     """Parse a module, and keep what messages about its operations need. Extended syntax is always read piecewise."""
-    options = Options(file, allow_unregistered, testing, extensions or Extensions())
+    options = ParseOptions(file, allow_unregistered, testing, extensions or Extensions())
     return _parse(text, options, None if extensions is None else False)
 
 
-def _parse(text: str, options: Options, quick: bool | None) -> Parsed:
+def _parse(text: str, options: ParseOptions, quick: bool | None) -> Parsed:
     check_unicode(text, options.file)
     if options.extensions.prepare is not None:
         text = options.extensions.prepare(text)
@@ -121,7 +121,7 @@ def _parse(text: str, options: Options, quick: bool | None) -> Parsed:
 def type_from_text(text: str) -> Type:
     """Parse one type, the whole text; `tilery.types.parse`."""
     check_unicode(text, "")
-    p = Parser(text, tokens(text), {}, Options())
+    p = Parser(text, tokens(text), {}, ParseOptions())
     found = parse_type(p)
     if p.tok != "" or p.span()[0] < len(text.rstrip(BLANKS)):
         p.plain("expected the end of the type")

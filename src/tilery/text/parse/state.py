@@ -14,7 +14,7 @@ from ...diag import ErrorKind, Note, NoteKind, TileError
 from ...ir import Block, Op, UnknownOp, Value
 from ...types import SCALARS, TOKEN, Foreign, Type
 from ..format import Piece
-from ..lexer import PIECE, Places, integer_value, is_integer, is_word, lexical_problem, pieces, spans, string_value
+from ..lexer import PIECE, TokenPlaces, integer_value, is_integer, is_word, lexical_problem, pieces, spans, string_value
 
 Mark = tuple[int, int]
 """A token: its index, and for a type that is one token the index of the piece inside it, else -1."""
@@ -74,7 +74,7 @@ class Extensions:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ParseOptions:
     """The inputs that a parser accepts. `file` is the name of the text in messages."""
 
     file: str = ""
@@ -87,7 +87,7 @@ POISON = Foreign("<<unknown>>")
 """The type of a value whose definition could not be read: each use takes the type it expects."""
 
 
-class Scope:
+class RegionState:
     """A region that is being parsed."""
 
     __slots__ = ("at", "block", "body", "labels", "names", "number", "op", "opened", "results", "start")
@@ -106,7 +106,7 @@ class Scope:
 class Parser:
     """Everything known while a text is parsed: tokens and position, options, names, aliases and open regions."""
 
-    def __init__(self, text: str, toks: list[str], forms: Mapping[str, Syntax], options: Options) -> None:
+    def __init__(self, text: str, toks: list[str], forms: Mapping[str, Syntax], options: ParseOptions) -> None:
         self.text = text
         self.options = options
         self.forms = forms
@@ -126,7 +126,7 @@ class Parser:
         """inside `!cuda_tile.…` or `#cuda_tile.…`, where messages do not name the operation"""
         self._outer: tuple[list[str], int, str, dict[int, int]] | None = None
         self._shift: dict[int, int] = {}
-        self._places = Places(self.text)
+        self._places = TokenPlaces(self.text)
 
     def _init_tables(self) -> None:
         self.types: dict[str, Type] = {**SCALARS, "token": TOKEN, **self.options.extensions.types}
@@ -146,7 +146,7 @@ class Parser:
         """for each name, the token that defined or first used it"""
         self.forward: dict[Value, tuple[str, int]] = {}
         """values that are used and not yet defined"""
-        self.scopes = [Scope(Block())]
+        self.scopes = [RegionState(Block())]
         self.later: list[tuple[Op | None, str, int]] = []
         """locations that name an alias not yet defined: the operation, the alias, and its token"""
         self.op_tokens: dict[Op, int] = {}

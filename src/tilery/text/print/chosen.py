@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...ir import Block, Op, Value
 from ...ops import Entry, Module
-from .names import Names, name_values
+from .names import ValueNames, name_values
 from .printer import LIMIT, show_styled
 from .styles import STYLES
 
@@ -25,7 +25,7 @@ def show_named(root: Op, chosen: Mapping[Value, str], style: str = "disasm", loc
     return show_styled(root, STYLES[style], locs, names=lambda block, limit: chosen_names(block, chosen, limit))
 
 
-def chosen_names(root: Block, chosen: Mapping[Value, str], limit: int = LIMIT) -> Names:
+def chosen_names(root: Block, chosen: Mapping[Value, str], limit: int = LIMIT) -> ValueNames:
     """Name all values inside a block. A chosen name that is taken gets a number; one that is no name is left out."""
     names = name_values(root, limit=limit)
     todo: list[tuple[Block, list[set[str]]]] = [(root, [])]
@@ -44,12 +44,12 @@ def chosen_names(root: Block, chosen: Mapping[Value, str], limit: int = LIMIT) -
     return names
 
 
-def _choose(names: Names, value: Value, chosen: Mapping[Value, str], used: list[set[str]]) -> None:
+def _choose(names: ValueNames, value: Value, chosen: Mapping[Value, str], used: list[set[str]]) -> None:
     name = chosen.get(value, "")
     names[value] = unique(f"%{name}" if _NAME.match(name) else names[value], used)
 
 
-def _choose_shared(names: Names, o: Op, used: list[set[str]]) -> None:
+def _choose_shared(names: ValueNames, o: Op, used: list[set[str]]) -> None:
     """Name results that share one name, `%for:2`."""
     base, _, count = names.heads[o].rpartition(":")
     base = unique(base, used)

@@ -11,13 +11,13 @@ from ...ir import Block, Op
 from ...ops import Entry, For, Loop, MakeTensorView, Module, TestFunc
 from ...types import DYNAMIC, Ptr, TensorView, Tile
 from .attributes import hints_text, symbol
-from .parts import Context, Part
+from .parts import Part, PrintContext
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-def _module(o: Module, p: Context) -> list[Part]:
+def _module(o: Module, p: PrintContext) -> list[Part]:
     """`module @name attributes {producer = "x"} { ... }`"""
     extra: dict[str, Attr] = dict(o.extra or {})
     if o.producer is not None:
@@ -26,7 +26,7 @@ def _module(o: Module, p: Context) -> list[Part]:
     return [f" {symbol(o.sym_name)} {attributes}", p.region(o, o.body, elide=False)]
 
 
-def _entry(o: Entry, p: Context) -> list[Part]:
+def _entry(o: Entry, p: PrintContext) -> list[Part]:
     """`entry @name(%p: tile<f32>) optimization_hints=<...> { ... } {discardable}`"""
     hints = ""
     if o.optimization_hints is not None and o.optimization_hints.value.items:
@@ -35,7 +35,7 @@ def _entry(o: Entry, p: Context) -> list[Part]:
     return [head, p.region(o, o.body, elide=False), p.attr_dict(o)]
 
 
-def _test_func(o: TestFunc, p: Context) -> list[Part]:
+def _test_func(o: TestFunc, p: PrintContext) -> list[Part]:
     """`testing$func @name(%p: tile<f32>) -> tile<f32> { ... } {discardable}`"""
     head = f" {symbol(o.sym_name)}{p.arguments(o.body)}{_results(o)} "
     return [head, p.region(o, o.body, elide=False), p.attr_dict(o)]
@@ -48,7 +48,7 @@ def _results(o: Entry | TestFunc) -> str:
     return f" -> {types[0]}" if len(types) == 1 else f" -> ({', '.join(types)})"
 
 
-def _for(o: For, p: Context) -> list[Part] | None:
+def _for(o: For, p: PrintContext) -> list[Part] | None:
     """`for unsigned %i in (%lb to %ub, step %s) : type iter_values(%a = %b) -> (type) { ... }`"""
     n, t = p.names, p.texts
     if len(o.region.args) != 1 + len(o.initValues):
@@ -60,7 +60,7 @@ def _for(o: For, p: Context) -> list[Part] | None:
     return [f"{head} : {counter.type.text} {carried}", p.region(o, o.region, elide=True), p.attr_dict(o)]
 
 
-def _loop(o: Loop, p: Context) -> list[Part] | None:
+def _loop(o: Loop, p: PrintContext) -> list[Part] | None:
     """`loop iter_values(%a = %b) : type -> type { ... }`"""
     n = p.names
     if len(o.region.args) != len(o.initValues):
@@ -73,12 +73,12 @@ def _loop(o: Loop, p: Context) -> list[Part] | None:
     return [head, p.region(o, o.region, elide=True), p.attr_dict(o)]
 
 
-def _carried(block: Block, skip: int, o: For | Loop, p: Context) -> str:
+def _carried(block: Block, skip: int, o: For | Loop, p: PrintContext) -> str:
     t = p.texts
     return f"iter_values({p.names.pairs([t[v] for v in block.args[skip:]], ' = ', [t[v] for v in o.initValues])})"
 
 
-def _make_tensor_view(o: MakeTensorView, p: Context) -> list[Part] | None:
+def _make_tensor_view(o: MakeTensorView, p: PrintContext) -> list[Part] | None:
     """`make_tensor_view %base, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<...>`"""
     n, t = p.names, p.texts
     view = o.result.type
@@ -104,7 +104,7 @@ def _sizes(shape: tuple[int, ...], strides: tuple[int, ...]) -> str:
     return f"shape = [{texts[0]}], strides = [{texts[1]}]"
 
 
-FORMS: dict[type[Op], Callable[[Any, Context], list[Part] | None]] = {
+FORMS: dict[type[Op], Callable[[Any, PrintContext], list[Part] | None]] = {
     Module: _module,
     Entry: _entry,
     TestFunc: _test_func,

@@ -11,8 +11,8 @@ from ...ir import Block, Op, UnknownOp, Value
 from ...types import I1, I32, I64, full_text
 from .. import DIALECT, OPT
 from .attributes import ENUM_NAMES, quote
-from .names import Names
-from .parts import Context, Part, RegionText
+from .names import ValueNames
+from .parts import Part, PrintContext, RegionText
 
 if TYPE_CHECKING:
     from typing import Any
@@ -61,7 +61,7 @@ def properties(o: Op) -> dict[str, Attr]:
     return out
 
 
-def generic_line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]:
+def generic_line(o: Op, texts: dict[Value, str], context: PrintContext) -> list[Part]:
     """`%0 = "cuda_tile.addf"(%a, %b) <{...}> ({...}) {...} : (types) -> type`"""
     names = context.names
     if isinstance(o, UnknownOp):
@@ -80,7 +80,7 @@ def generic_line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]
     return [*parts, f"{')' if regions else ''}{context.attr_dict(o)} : {types}"]
 
 
-def _region(block: Block | None, context: Context) -> Part:
+def _region(block: Block | None, context: PrintContext) -> Part:
     header = ""
     if block is not None and (block.args or not block.ops):
         names = context.names
@@ -92,10 +92,10 @@ def _region(block: Block | None, context: Context) -> Part:
     return RegionText(block, header=header, prefix=DIALECT)
 
 
-def _types(values: list[Value], names: Names) -> str:
+def _types(values: list[Value], names: ValueNames) -> str:
     return ", ".join(names.typed(values, full_text))
 
 
-def _result_types(values: list[Value], names: Names) -> str:
+def _result_types(values: list[Value], names: ValueNames) -> str:
     text = _types(values, names)
     return text if len(values) == 1 and not text.startswith("(") else f"({text})"

@@ -12,13 +12,13 @@ from ...ir import Op, Value
 from .. import format
 from . import attributes
 from .custom import FORMS
-from .names import Names
-from .parts import Context, Part
+from .names import ValueNames
+from .parts import Part, PrintContext
 
 if TYPE_CHECKING:
     from typing import Any
 
-Line = Callable[[Op, dict[Value, str], Context], str | list[Part]]
+Line = Callable[[Op, dict[Value, str], PrintContext], str | list[Part]]
 
 
 def _boolean(value: bool) -> str:
@@ -29,7 +29,7 @@ def inbounds(values: tuple[bool, ...]) -> str:
     return f" inbounds = [{', '.join(map(_boolean, values))}]" if any(values) else ""
 
 
-def index_types(values: tuple[Value, ...], names: Names) -> str:
+def index_types(values: tuple[Value, ...], names: ValueNames) -> str:
     if not values:
         return ""
     first = values[0].type
@@ -55,9 +55,9 @@ PLAIN: dict[AttrKind, Callable[[Any], str]] = {
 """The plain text of an attribute, by kind; others are printed as Python does."""
 
 
-Step = Callable[["Any", dict[Value, str], Context, list[Part], str], str]
+Step = Callable[["Any", dict[Value, str], PrintContext, list[Part], str], str]
 """Adds a piece to the text since the last region, and returns it; a region and the text before it become parts."""
-Form = Callable[["Any", dict[Value, str], Context], str]
+Form = Callable[["Any", dict[Value, str], PrintContext], str]
 """Returns the text of a field in one of its forms."""
 
 
@@ -70,7 +70,7 @@ def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -
     outs = [f.attr for f in opdef.outs]
     several, regions = any(f.arity != "one" for f in opdef.outs), bool(opdef.regions)
 
-    def line(o: Op, n: dict[Value, str], p: Context) -> str | list[Part]:
+    def line(o: Op, n: dict[Value, str], p: PrintContext) -> str | list[Part]:
         out: list[Part] = []
         text = name
         if several:
@@ -123,7 +123,7 @@ def _field(before: str, form: Form) -> Step:
 
 
 def _arguments(before: str, attr: str) -> Step:
-    def step(o: Any, n: dict[Value, str], p: Context, out: list[Part], text: str) -> str:
+    def step(o: Any, n: dict[Value, str], p: PrintContext, out: list[Part], text: str) -> str:
         block = getattr(o, attr)
         out += [f"{text}{before}\n{p.indent}{p.arguments(block)} ", p.region(o, block, elide=False)]
         return ""
@@ -134,7 +134,7 @@ def _arguments(before: str, attr: str) -> Step:
 def _blocks(before: str, attr: str) -> Step:
     get = attrgetter(attr)
 
-    def step(o: Any, n: dict[Value, str], p: Context, out: list[Part], text: str) -> str:
+    def step(o: Any, n: dict[Value, str], p: PrintContext, out: list[Part], text: str) -> str:
         out.append(text + before)
         out.append(p.region(o, get(o), elide=True))
         return ""
@@ -149,7 +149,7 @@ def _optional(piece: format.AttrDict | format.Group | format.AnyOrder) -> Step:
     groups = piece.groups if isinstance(piece, format.AnyOrder) else (piece,)
     made = [(_presence(group.anchor), _steps(group.pieces)) for group in groups]
 
-    def step(o: Any, n: dict[Value, str], p: Context, out: list[Part], text: str) -> str:
+    def step(o: Any, n: dict[Value, str], p: PrintContext, out: list[Part], text: str) -> str:
         for present, steps in made:
             if present(o):
                 for each in steps:
@@ -208,7 +208,7 @@ def _custom_line(cls: type[Op], name: str) -> Line:
     """Make the function that prints an operation with a custom form."""
     form = FORMS[cls]
 
-    def line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]:
+    def line(o: Op, texts: dict[Value, str], context: PrintContext) -> list[Part]:
         parts = form(o, context)
         return generic()(o, texts, context) if parts is None else [context.head(o) + name, *parts]  # type: ignore[return-value]
 

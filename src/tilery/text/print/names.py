@@ -23,7 +23,7 @@ FEW = 4
 """Up to this many texts are joined without checking their length."""
 
 
-class Names(dict[Value, str]):
+class ValueNames(dict[Value, str]):
     """The name of each value where it is used: `%cst_1_i32`, `%5`, `%for#1`.
 
     `heads` has the definition of results that share a name, `%for:2`.
@@ -136,7 +136,7 @@ class Namer:
     """Walks the regions from the outside in. An inner region continues the counters and names of the outer one."""
 
     def __init__(self, hints: bool, limit: int) -> None:
-        self.names = Names(limit)
+        self.names = ValueNames(limit)
         self.texts: dict[Value, str] = self.names
         self.hints = hints
         self.hinted = 0
@@ -149,7 +149,7 @@ class Namer:
         """the free numbers in this block; no operation takes more than one"""
         self.assumes: dict[Op, str] = {}
 
-    def run(self, root: Block) -> Names:
+    def run(self, root: Block) -> ValueNames:
         todo: list[tuple[Op | None, Block, Counters]] = [(None, root, START)]
         while todo:
             parent, block, counters = todo.pop()
@@ -277,6 +277,6 @@ _MADE_HINTS: dict[type[Op], Callable[[Namer, Any], str]] = {
 }
 
 
-def name_values(root: Block, *, hints: bool = True, limit: int) -> Names:
+def name_values(root: Block, *, hints: bool = True, limit: int) -> ValueNames:
     """Name all values inside a block. Without hints, as in the generic form, all names are numbers."""
     return Namer(hints, limit).run(root)

@@ -6,7 +6,7 @@ from ...attrs import Attr
 from ...ir import Block, Op, Value
 from .aliases import Aliases
 from .attributes import dict_text
-from .names import Names
+from .names import ValueNames
 
 
 class RegionText:
@@ -25,10 +25,10 @@ class RegionText:
 Part = str | RegionText
 
 
-class Context:
+class PrintContext:
     """The context of the functions that print operations: the names of values, the indentation, and aliases."""
 
-    def __init__(self, names: Names, aliases: Aliases, locs: bool, texts: dict[Value, str] | None = None) -> None:
+    def __init__(self, names: ValueNames, aliases: Aliases, locs: bool, texts: dict[Value, str] | None = None) -> None:
         self.names, self.aliases, self.locs = names, aliases, locs
         self.texts: dict[Value, str] = names if texts is None else texts
         """where to look up a single name"""

@@ -15,8 +15,8 @@ from ...ops import Module
 from .. import DIALECT, PRODUCER
 from .aliases import Aliases, AliasNode, Shown
 from .attributes import too_long
-from .names import Names, name_values
-from .parts import Context, Part, RegionText
+from .names import ValueNames, name_values
+from .parts import Part, PrintContext, RegionText
 from .styles import STYLES, Style
 
 LIMIT = 256 * 1024 * 1024
@@ -46,7 +46,7 @@ class _Parts:
 class _Printer:
     """Puts lines together. For the location of an operation `out` holds its node until all of them have names."""
 
-    def __init__(self, context: Context, style: Style, limit: int) -> None:
+    def __init__(self, context: PrintContext, style: Style, limit: int) -> None:
         self.context, self.style, self.limit = context, style, limit
         self.out: list[str | AliasNode] = []
         self.size = 0
@@ -139,7 +139,7 @@ def show_styled(
     locs: bool = False,
     limit: int = LIMIT,
     *,
-    names: Callable[[Block, int], Names] | None = None,
+    names: Callable[[Block, int], ValueNames] | None = None,
     quick: bool | None = None,
     fast: bool | None = True,
 ) -> str:
@@ -176,10 +176,10 @@ def alone(o: Op) -> Block:
     return block
 
 
-def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool, limit: int) -> Shown:
+def _slow_show(block: Block, prefix: str, style: Style, names: ValueNames, locs: bool, limit: int) -> Shown:
     """Print a block whose values have names, in any style."""
     aliases = Aliases(limit)
-    context = Context(names, aliases, locs)
+    context = PrintContext(names, aliases, locs)
     printer = _Printer(context, style, limit)
     printer.run(block, prefix)
     if not block.ops:  # an empty module is an empty line, and only its own location has an alias
@@ -194,11 +194,11 @@ def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool
 
 
 def show_with_offsets(
-    module: Module, limit: int = LIMIT, names: Names | None = None
-) -> tuple[str, dict[Op, int], Names]:
+    module: Module, limit: int = LIMIT, names: ValueNames | None = None
+) -> tuple[str, dict[Op, int], ValueNames]:
     """Return the text of a module, the offset of each operation in it, and the names of its values."""
     names = name_values(module.body, limit=limit) if names is None else names
-    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit)
+    printer = _Printer(PrintContext(names, Aliases(limit), False), STYLES["disasm"], limit)
     printer.recording = True
     printer.run(module.body, "")
     texts = [part for part in printer.out if isinstance(part, str)]

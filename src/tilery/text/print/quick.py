@@ -14,7 +14,7 @@ from .. import DIALECT
 from .aliases import Aliases, AliasNode, Shown
 from .attributes import too_long
 from .names import START, Counters, Namer
-from .parts import Context
+from .parts import PrintContext
 from .quick_lines import Nested, QuickContext, QuickLine, SureNames, make_bind
 from .styles import Style
 
@@ -56,7 +56,7 @@ class QuickPrinter:
         names.heads = self.namer.names.heads
         names.texts = texts = self.namer.texts = {}
         self.aliases = Aliases(limit)
-        self.context = Context(names, self.aliases, locs, texts)
+        self.context = PrintContext(names, self.aliases, locs, texts)
         self.shared = QuickContext(self.namer, self.context)
         self.lines = {p: _QuickLines(self.shared, style, p) for p in ("", DIALECT)}
         self.blocks: dict[Block, Printed] = {}

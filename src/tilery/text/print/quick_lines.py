@@ -17,8 +17,8 @@ from ...version import Version
 from .. import format
 from .attributes import dense_text, predicate_text
 from .lines import PLAIN, Line, inbounds, index_types, make_line, splat
-from .names import FEW, Namer, Names, constant_hint, plan_for
-from .parts import Context
+from .names import FEW, Namer, ValueNames, constant_hint, plan_for
+from .parts import PrintContext
 
 QuickLine = Callable[[Any, Iterator[str], str], str]
 """Makes the line of an operation from the free numbers and the indentation; empty for an operation with regions."""
@@ -33,7 +33,7 @@ MADE_HINTS: dict[type[Op], str] = {Assume: "assume_hint", Constant: "constant_hi
 """The functions that make names which depend on the operation."""
 
 
-class SureNames(Names):
+class SureNames(ValueNames):
     """Joins names from a plain dictionary, where a lookup is three times as fast."""
 
     texts: dict[Value, str]
@@ -50,7 +50,7 @@ class SureNames(Names):
 class QuickContext:
     """The state that the functions of one run share."""
 
-    def __init__(self, namer: Namer, context: Context) -> None:
+    def __init__(self, namer: Namer, context: PrintContext) -> None:
         self.namer, self.context = namer, context
         self.names = context.names
         self.texts = namer.texts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir import Value
-from ..mlir import TBlock, TOp, Val
+from ..mlir import MlirValue, TBlock, TOp
 from .order import Saved, Slot, effects
 from .table import refuse, translates
 from .translator import Translator
@@ -73,7 +73,7 @@ def reachable(block: TBlock) -> list[TBlock]:
     return found
 
 
-def bound(t: Translator, successor: tuple[TBlock, list[Val]]) -> TBlock:
+def bound(t: Translator, successor: tuple[TBlock, list[MlirValue]]) -> TBlock:
     """Give a block its arguments."""
     block, values = successor
     for arg, v in zip(block.args, values, strict=True):

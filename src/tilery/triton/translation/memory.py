@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir import Value
 from ...types import I8, I32, Ptr, Tile
-from ..mlir import TOp, Val
+from ..mlir import MlirValue, TOp
 from .conversions import pointers_from
 from .shapes import to_shape
 from .table import refuse, translates
@@ -21,7 +21,7 @@ def addptr(t: Translator, op: TOp, pointers: Value, offsets: Value) -> Value:
     return t.builder.value("offset", pointers, offsets)
 
 
-def parts(op: TOp, given: tuple[Value, ...] | list[Val]) -> list[Any]:
+def parts(op: TOp, given: tuple[Value, ...] | list[MlirValue]) -> list[Any]:
     """Return the operands by position; None for those that are left out."""
     sizes = op.attrs.get("operandSegmentSizes")
     rest = list(given)

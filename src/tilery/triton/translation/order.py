@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...builder import Builder
 from ...ir import Value
-from ..mlir import TBlock, TOp, Val, walk
+from ..mlir import MlirValue, TBlock, TOp, walk
 
 READS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather"})
 WRITES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_scatter"})
@@ -34,7 +34,7 @@ class Effects:
     reads: bool = False
     writes: bool = False
     barriers: bool = False
-    pointers: list[Val] = field(default_factory=list)
+    pointers: list[MlirValue] = field(default_factory=list)
 
     @property
     def any(self) -> bool:
@@ -44,7 +44,7 @@ class Effects:
 def effects(regions: Iterable[list[TBlock]], functions: dict[str, TOp]) -> Effects:
     """Return the accesses in regions and in the functions that they call."""
     found = Effects()
-    inside: set[Val] = set()
+    inside: set[MlirValue] = set()
     todo = list(regions)
     called: set[str] = set()
     while todo:
@@ -67,8 +67,8 @@ def effects(regions: Iterable[list[TBlock]], functions: dict[str, TOp]) -> Effec
     return found
 
 
-Slot = str | Val
-Saved = tuple[Value | None, list[Value], dict[Val, list[Value]]]
+Slot = str | MlirValue
+Saved = tuple[Value | None, list[Value], dict[MlirValue, list[Value]]]
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class Order:
     """The token of the last barrier; in program order, of the last write."""
     since: list[Value] = field(default_factory=list)
     """Tokens of accesses after it."""
-    through: dict[Val, list[Value]] = field(default_factory=dict)
+    through: dict[MlirValue, list[Value]] = field(default_factory=dict)
     """Strict: tokens of accesses after it through the same pointers."""
 
     def joined(self, tokens: Iterable[Value | None]) -> Value | None:
@@ -95,22 +95,22 @@ class Order:
 
     # ------------------------------------------------------------ accesses
 
-    def before_read(self, pointer: Val) -> Value | None:
+    def before_read(self, pointer: MlirValue) -> Value | None:
         if not self.strict:
             return self.base
         return self.joined([self.base, *self.through.get(pointer, ())])
 
-    def before_write(self, pointer: Val, stored: Iterable[Val]) -> Value | None:
+    def before_write(self, pointer: MlirValue, stored: Iterable[MlirValue]) -> Value | None:
         if not self.strict or shares(stored):
             return self.all()
         return self.joined([self.base, *self.through.get(pointer, ())])
 
-    def after_read(self, pointer: Val, token: Value) -> None:
+    def after_read(self, pointer: MlirValue, token: Value) -> None:
         self.since.append(token)
         if self.strict:
             self.through.setdefault(pointer, []).append(token)
 
-    def after_write(self, pointer: Val, token: Value) -> None:
+    def after_write(self, pointer: MlirValue, token: Value) -> None:
         if self.strict:
             self.since.append(token)
             self.through[pointer] = [token]
@@ -143,7 +143,7 @@ class Order:
                 return self.base
             case "since":
                 return self.joined(self.since)
-            case Val():
+            case MlirValue():
                 return self.joined(self.through.get(slot, ()))
         raise AssertionError(slot)
 
@@ -157,7 +157,7 @@ class Order:
                     self.base, self.through = token, {}
                 case "since":
                     self.since = [token]
-                case Val():
+                case MlirValue():
                     self.through[slot] = [token]
 
     def save(self) -> Saved:
@@ -168,9 +168,9 @@ class Order:
         self.since, self.through = list(since), {p: list(tokens) for p, tokens in through.items()}
 
 
-def shares(values: Iterable[Val]) -> bool:
+def shares(values: Iterable[MlirValue]) -> bool:
     """Whether values depend on data that other threads loaded: through a reduction or product, or out of a loop."""
-    seen: set[Val] = set()
+    seen: set[MlirValue] = set()
     todo = list(values)
     while todo:
         v = todo.pop()

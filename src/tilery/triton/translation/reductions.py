@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...builder import regions
 from ...ir import Value
 from ...types import I32, Scalar, Tile
-from ..mlir import TBlock, TOp, Val
+from ..mlir import MlirValue, TBlock, TOp
 from .shapes import to_shape
 from .table import translates
 from .translator import Translator, scalar, tile_type
@@ -82,7 +82,7 @@ def inlined(t: Translator, op: TOp, values: list[Value]) -> list[Value]:
     return made
 
 
-def repeat_constant(t: Translator, v: Val) -> None:
+def repeat_constant(t: Translator, v: MlirValue) -> None:
     """Build a constant again; the body of a reduction cannot use values from outside."""
     if not isinstance(v.owner, TOp) or v.owner.name != "arith.constant":
         raise t.error(f"the body of a reduction uses {v.name}, which is computed outside of it")

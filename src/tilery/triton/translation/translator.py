@@ -11,8 +11,8 @@ from ...ir import Block, Op, Value
 from ...ops import Constant
 from ...source.lines import excerpt
 from ...types import Ptr, Scalar, Tile
-from ..mlir import TBlock, TOp, Val, read
-from ..places import Places
+from ..mlir import MlirValue, TBlock, TOp, read
+from ..places import LocationReader
 from .order import Order
 from .table import load_table
 from .types import constant, tile_of
@@ -31,11 +31,11 @@ class Translator:
             raise TileError("Triton IR: the module has no kernel")
         self.entry = kernels[0]
         self.name: str = self.entry.attrs["sym_name"]
-        self.places = Places(found.locs, self.name)
+        self.places = LocationReader(found.locs, self.name)
         self.builder = Builder()
         self.builder.on_insert = self.locate
         self.order = Order(self.builder, strict)
-        self.values: dict[Val, Value] = {}
+        self.values: dict[MlirValue, Value] = {}
         self.loc: Any = None
         self.table = load_table()
         self.used: set[str] = set()
@@ -55,16 +55,16 @@ class Translator:
 
     # ------------------------------------------------------------ values and types
 
-    def __getitem__(self, v: Val) -> Value:
+    def __getitem__(self, v: MlirValue) -> Value:
         found = self.values.get(v)
         if found is None:
             raise self.error(f"the value {v.name} is used before it is defined")
         return found
 
-    def all(self, values: Sequence[Val]) -> list[Value]:
+    def all(self, values: Sequence[MlirValue]) -> list[Value]:
         return [self[v] for v in values]
 
-    def tile(self, v: Val) -> Tile:
+    def tile(self, v: MlirValue) -> Tile:
         """Return the type of a value of Triton IR."""
         try:
             return tile_of(v.type)

@@ -10,7 +10,7 @@ from ...attrs import Dense
 from ...attrs.numbers import number_bits
 from ...diag import ErrorKind, TileError
 from ...types import I64, SCALARS, Ptr, Scalar, Tile
-from ..mlir import Bits, DenseText
+from ..mlir import DenseText, FloatBits
 
 _SIZE = re.compile(r"(\d+)x")
 _SPACE = re.compile(r",\s*\d+$")
@@ -96,7 +96,7 @@ def _word(element: Scalar, word: str) -> int:
 
 
 def _pattern(element: Scalar, value: Any) -> int:
-    if isinstance(value, Bits):
+    if isinstance(value, FloatBits):
         return value.value
     if isinstance(value, bool) or element.bits == 1:
         return int(bool(value))

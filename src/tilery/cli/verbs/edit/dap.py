@@ -28,9 +28,9 @@ def start(given: dict[str, Any], front: Front) -> None:
     """Run the program that an editor wants to debug."""
     from ....diag import TileError
     from ...debugging import debug_program, from_editor
-    from ...files import Stop
+    from ...files import CommandFailed
 
     try:
         debug_program(from_editor(given), front)
-    except Stop as stop:
+    except CommandFailed as stop:
         raise TileError(str(stop)) from None

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ....checking import TYPE_CHECKING
-from ...files import Stop, read_input, reason, shown_name, write_output
+from ...files import CommandFailed, read_input, reason, shown_name, write_output
 from ...options import Verbs
 
 if TYPE_CHECKING:
@@ -54,10 +54,12 @@ def export(explorer: Explorer, files: list[File], args: argparse.Namespace) -> i
     from ....diag import TileError
 
     if len(files) != 1:
-        raise Stop("--export needs one FILE")
+        raise CommandFailed("--export needs one FILE")
     opened = explorer.answer({"do": "open", "file": 0})
     if opened["ok"] and opened["text"] is None:
-        raise Stop("--export needs bytecode or text; export a source from the page, after it has been compiled")
+        raise CommandFailed(
+            "--export needs bytecode or text; export a source from the page, after it has been compiled"
+        )
     made = opened
     if opened["ok"]:
         choices = {"passes": args.passes, "gpu": args.gpu, "sources": opened["sources"]}
@@ -77,11 +79,11 @@ def playground(args: argparse.Namespace) -> int:
     from ....explorer.playground import write_playground
 
     if args.pyodide is None:
-        raise Stop("--playground needs --pyodide; `npm install pyodide` makes node_modules/pyodide")
+        raise CommandFailed("--playground needs --pyodide; `npm install pyodide` makes node_modules/pyodide")
     try:
         sizes = write_playground(Path(args.playground), Path(args.pyodide))
     except OSError as error:
-        raise Stop(f"cannot write '{args.playground}': {reason(error)}") from None
+        raise CommandFailed(f"cannot write '{args.playground}': {reason(error)}") from None
     write_output("-", f"{len(sizes)} files, {sum(sizes.values()):,} bytes\n")
     return 0
 
@@ -91,11 +93,11 @@ def serve(explorer: Explorer, args: argparse.Namespace) -> int:
     from ....explorer.server import Server
 
     if not 0 <= args.port < 1 << 16:
-        raise Stop(f"--port: expected a number from 0 to 65535, got {args.port}")
+        raise CommandFailed(f"--port: expected a number from 0 to 65535, got {args.port}")
     try:
         server = Server(explorer, args.port)
     except OSError as error:
-        raise Stop(f"cannot listen on port {args.port}: {reason(error)}") from None
+        raise CommandFailed(f"cannot listen on port {args.port}: {reason(error)}") from None
     write_output("-", f"the explorer is at {server.url}\nthe address works once; Ctrl+C ends it\n")
     sys.stdout.flush()
     if not args.no_browser:

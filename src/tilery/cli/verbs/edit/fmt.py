@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ....diag import TileError
-from ...files import Stop, open_documented, open_input, write_output
+from ...files import CommandFailed, open_documented, open_input, write_output
 from ...options import Verbs, add_spelling
 from ...output import write_error
 
@@ -40,11 +40,13 @@ def line_range(text: str) -> tuple[int, int]:
 def run(args: argparse.Namespace) -> int:
     """Format text: names, comments and the meaning stay, blanks and line breaks follow rules."""
     if args.in_place and "-" in args.files:
-        raise Stop("-i writes files back, but stdin is not a file")
+        raise CommandFailed("-i writes files back, but stdin is not a file")
     if args.lines and len(args.files) > 1:
-        raise Stop("--lines is about one file")
+        raise CommandFailed("--lines is about one file")
     if args.lines and args.input == "documented":
-        raise Stop("--lines is about text in the real spelling; --input documented changes the spelling everywhere")
+        raise CommandFailed(
+            "--lines is about text in the real spelling; --input documented changes the spelling everywhere"
+        )
     wrong = 0
     for name in args.files:
         old, new = formatted(name, args)

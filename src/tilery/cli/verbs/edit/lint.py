@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from ....checking import TYPE_CHECKING
 from ....diag import TileError
-from ...files import Stop, open_text, read_input, write_output
+from ...files import CommandFailed, open_text, read_input, write_output
 from ...options import Verbs, add_color
 from ...output import PICTURES, as_json, colors, report
 from ...programs import CPP, RECORDED, add_program, open_program
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ....source.input import Input
 
 
-class Options(TypedDict):
+class LintOptions(TypedDict):
     """What to look for."""
 
     rules: list[str]
@@ -51,10 +51,10 @@ def run(args: argparse.Namespace) -> int:
     if args.list or args.explain:
         return describe(args)
     if not args.files:
-        raise Stop("lint needs a FILE")
+        raise CommandFailed("lint needs a FILE")
     if args.fix and "-" in args.files:
-        raise Stop("--fix writes files back, but stdin is not a file")
-    names: Options = {"rules": listed(args.rules), "ignore": listed(args.ignore), "trial": not args.no_trial}
+        raise CommandFailed("--fix writes files back, but stdin is not a file")
+    names: LintOptions = {"rules": listed(args.rules), "ignore": listed(args.ignore), "trial": not args.no_trial}
     check_names(names)
     found: list[TileError] = []
     failed = False
@@ -80,16 +80,16 @@ def listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def check_names(names: Options) -> None:
+def check_names(names: LintOptions) -> None:
     from ....lint.driver import chosen
 
     try:
         chosen(names["rules"], names["ignore"])
     except TileError as error:
-        raise Stop(error.message) from None
+        raise CommandFailed(error.message) from None
 
 
-def lint_file(name: str, args: argparse.Namespace, names: Options) -> list[TileError]:
+def lint_file(name: str, args: argparse.Namespace, names: LintOptions) -> list[TileError]:
     """Lint a file of bytecode or text, a recorded launch, or a program."""
     from ....lint.driver import lint, lint_input, place
 
@@ -99,14 +99,14 @@ def lint_file(name: str, args: argparse.Namespace, names: Options) -> list[TileE
     if name.endswith(".py"):
         return lint_script(name, args, names)
     if args.sig or args.instance or args.include:
-        raise Stop("--sig, --instance and --include are for programs that must be compiled")
+        raise CommandFailed("--sig, --instance and --include are for programs that must be compiled")
     source = open_text(name, args)
     if args.fix:
         source = fix(source, name, names)
     return lint_input(source, **names)
 
 
-def lint_script(name: str, args: argparse.Namespace, names: Options) -> list[TileError]:
+def lint_script(name: str, args: argparse.Namespace, names: LintOptions) -> list[TileError]:
     """Lint the kernels of a cuTile file whose arguments a comment states: `# tilery: f32[1024], 16`."""
     from ....lint.driver import lint, place
     from ....lsp.python import kernels
@@ -123,7 +123,7 @@ def lint_script(name: str, args: argparse.Namespace, names: Options) -> list[Til
     return found
 
 
-def fix(source: Input, name: str, names: Options) -> Input:
+def fix(source: Input, name: str, names: LintOptions) -> Input:
     """Make the safe fixes in a file of text, and return its new content."""
     from ....lint.driver import fixed
     from ....source.input import Input
@@ -152,7 +152,7 @@ def describe(args: argparse.Namespace) -> int:
         try:
             write_output("-", explain(chosen([args.explain])[0]))
         except TileError as error:
-            raise Stop(error.message) from None
+            raise CommandFailed(error.message) from None
         return 0
     if args.json:
         rows = [{"id": r.id, "severity": r.severity.value, "summary": r.summary} for r in RULES.values()]

@@ -8,7 +8,7 @@ import sys
 
 from ....checking import TYPE_CHECKING
 from ....diag import TileError
-from ...files import Stop
+from ...files import CommandFailed
 from ...options import Verbs, add_spelling
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs", "attr"):
             raise
-        raise Stop("the language server needs pygls; install it with: pip install 'tilery[lsp]'") from None
+        raise CommandFailed("the language server needs pygls; install it with: pip install 'tilery[lsp]'") from None
     server = make_server(_syntax(args))
     if args.tcp:
         host, _, port = args.tcp.rpartition(":")

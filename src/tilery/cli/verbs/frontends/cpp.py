@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ....checking import TYPE_CHECKING
-from ...files import Stop, read_input, reason, write_output
+from ...files import CommandFailed, read_input, reason, write_output
 from ...options import Verbs
 from ...output import as_json, report
 from ...sanitizing import make_sanitizer
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     if not (args.entry or args.grid or args.arg) and is_program(args):
         return run_whole(args)
     if args.arguments:
-        raise Stop("only a program with a `main` has arguments")
+        raise CommandFailed("only a program with a `main` has arguments")
     if args.entry and "<" in args.entry and args.entry not in args.instance:
         args.instance.append(args.entry)
     program = compiled(args)
@@ -107,7 +107,7 @@ def is_program(args: argparse.Namespace) -> bool:
     try:
         return args.file != "-" and has_main(Path(args.file), args.include)
     except OSError as error:
-        raise Stop(f"cannot read '{args.file}': {reason(error)}") from None
+        raise CommandFailed(f"cannot read '{args.file}': {reason(error)}") from None
 
 
 def run_whole(args: argparse.Namespace) -> int:
@@ -118,7 +118,9 @@ def run_whole(args: argparse.Namespace) -> int:
 
     for option in ("print", "save", "trace", "schedules", "stats", "threads", "batch", "max_steps", "json"):
         if getattr(args, option, None):
-            raise Stop(f"--{option.replace('_', '-')} is for a kernel; '{args.file}' is a program with a `main`")
+            raise CommandFailed(
+                f"--{option.replace('_', '-')} is for a kernel; '{args.file}' is a program with a `main`"
+            )
     make_sanitizer(args)  # complain about its options now
     with TemporaryDirectory(prefix="tilery-") as folder:
         program = build_program(
@@ -161,7 +163,7 @@ def compiled(args: argparse.Namespace) -> Program:
         else:
             program = build(Path(args.file), args.instance, **options)
     except OSError as error:
-        raise Stop(f"cannot read '{args.file}': {reason(error)}") from None
+        raise CommandFailed(f"cannot read '{args.file}': {reason(error)}") from None
     for warning in [] if args.json else program.warnings:
         report(warning, kind="warning")
     return program

@@ -7,7 +7,7 @@ import re
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from ...files import Stop, in_file, open_text, reason, write_output
+from ...files import CommandFailed, in_file, open_text, reason, write_output
 from ...options import Verbs, add_spelling
 from ...output import as_json, write_error
 from ...programs import add_signature, python_module
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.show or args.export or args.merge:
         return remembered(args)
     if (args.file is None) == (args.recorded is None):
-        raise Stop("tune needs a FILE or --recorded")
+        raise CommandFailed("tune needs a FILE or --recorded")
     result = tune_recorded(args) if args.recorded is not None else tune_file(args)
     show(result, args)
     return 0
@@ -109,19 +109,19 @@ def tune_file(args: argparse.Namespace) -> Result:
 
 def tune_recorded(args: argparse.Namespace) -> Result:
     from .... import load as load_module
-    from ....engines.common.cutile_abi import Extent
+    from ....engines.common.cutile_abi import ArrayExtent
     from ....engines.recorded import load
 
     if args.arg or args.entry or args.grid or args.convention:
-        raise Stop("a recorded launch has its own kernel, grid and arguments")
+        raise CommandFailed("a recorded launch has its own kernel, grid and arguments")
     with in_file(args.recorded):
         try:
             recorded = load(args.recorded)
         except OSError as error:
-            raise Stop(f"cannot read '{args.recorded}': {reason(error)}") from None
+            raise CommandFailed(f"cannot read '{args.recorded}': {reason(error)}") from None
         placed = recorded.place()
         memory = [
-            Extent(", ".join(b.names), address, size, pointers=tuple(b.pointers))
+            ArrayExtent(", ".join(b.names), address, size, pointers=tuple(b.pointers))
             for (address, size), b in zip(placed.buffers, recorded.buffers)
         ]
         module = load_module(recorded.bytecode)
@@ -173,7 +173,7 @@ def show(result: Result, args: argparse.Namespace) -> None:
         write_output("-", text)
     if args.output is not None:
         if result.module is None:
-            raise Stop("there are no hints to write: tileiras compiled no variant")
+            raise CommandFailed("there are no hints to write: tileiras compiled no variant")
         write_output(args.output, write(result.module, None))
 
 
@@ -188,14 +188,14 @@ def remembered(args: argparse.Namespace) -> int:
     store = VariantStore()
     if args.merge:
         if not Path(args.merge).is_file():
-            raise Stop(f"cannot read '{args.merge}': no such file")
+            raise CommandFailed(f"cannot read '{args.merge}': no such file")
         store.add(read_records(Path(args.merge)))
     records = store.records()
     if args.export:
         try:
             write_records(Path(args.export), records)
         except OSError as error:
-            raise Stop(f"cannot write '{args.export}': {reason(error)}") from None
+            raise CommandFailed(f"cannot write '{args.export}': {reason(error)}") from None
     if not args.show:
         return 0
     if args.json:

@@ -7,7 +7,7 @@ from math import prod
 
 from ....checking import TYPE_CHECKING
 from ....diag import TileError
-from ...files import Stop, write_output
+from ...files import CommandFailed, write_output
 from ...options import Verbs
 from ...output import as_json, kernel_output, printable
 from ...programs import add_program, open_program
@@ -52,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
     if args.list_gpus:
         return list_gpus(args)
     if args.file is None:
-        raise Stop("cost needs a FILE")
+        raise CommandFailed("cost needs a FILE")
     if args.picture and not args.gpu:
-        raise Stop("--picture needs --gpu")
+        raise CommandFailed("--picture needs --gpu")
     try:
         gpu = find_gpu(args.gpu) if args.gpu else None
     except TileError as error:
-        raise Stop(f"--gpu: {error.message}") from None
+        raise CommandFailed(f"--gpu: {error.message}") from None
     module = open_program(args, gpu.target if gpu else "sm_100")
     printed: list[str] = []
     costs = measured(module, args, printed) if args.execute or args.arg else static(module, args)
@@ -107,7 +107,7 @@ def static(module: Module, args: argparse.Namespace) -> list[KernelCost]:
         raise TileError("the module has no kernel", file=args.file)
     grid = list(launch.grid) if launch and not args.grid else parse_grid(args.grid or "1")
     if not all(1 <= extent <= MAX_GRID for extent in grid):
-        raise Stop(f"--grid: expected numbers from 1 to {MAX_GRID}, got '{args.grid}'")
+        raise CommandFailed(f"--grid: expected numbers from 1 to {MAX_GRID}, got '{args.grid}'")
     return [static_cost(entry, prod(grid)) for entry in entries]
 
 
@@ -124,7 +124,7 @@ def measured(module: Module, args: argparse.Namespace, printed: list[str]) -> li
     except (Refused, Faults):
         raise
     except TileError as error:
-        raise Stop(error.message) from None
+        raise CommandFailed(error.message) from None
 
 
 def launched(module: Module, args: argparse.Namespace, options: dict[str, Any]) -> KernelCost:
@@ -213,8 +213,8 @@ def to_png(svg: str) -> bytes:
     except ImportError:
         tool = shutil.which("rsvg-convert")
     if tool is None:
-        raise Stop("a .png needs CairoSVG (pip install cairosvg) or rsvg-convert; .svg needs neither")
+        raise CommandFailed("a .png needs CairoSVG (pip install cairosvg) or rsvg-convert; .svg needs neither")
     done = subprocess.run([tool, "--zoom=2", "--format=png"], input=svg.encode(), capture_output=True, timeout=60)
     if done.returncode:
-        raise Stop(f"rsvg-convert: {done.stderr.decode(errors='replace').strip()}")
+        raise CommandFailed(f"rsvg-convert: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout

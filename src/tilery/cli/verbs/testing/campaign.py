@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....diag import TileError
-from ...files import Stop, write_output
+from ...files import CommandFailed, write_output
 from ...output import as_json, write_error
 from ...progress import progress
 
@@ -38,9 +38,9 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
     """Run a campaign and say what it found; the exit status is 1 if it found anything."""
     import os
 
-    from ....reducer.campaign import MOST_REDUCED, Campaign, Plan, map_here
+    from ....reducer.campaign import MOST_REDUCED, Campaign, CampaignPlan, map_here
 
-    plan = Plan(
+    plan = CampaignPlan(
         check_against(args.against),
         args.target,
         str(Path(args.tool).resolve()) if args.tool else "",
@@ -53,7 +53,7 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
     most = MOST_REDUCED if args.reduce_most is None else args.reduce_most
     for option, number in (("--jobs", args.jobs), ("--reduce-most", most)):
         if number < 0:
-            raise Stop(f"{option} must not be negative, got {number}")
+            raise CommandFailed(f"{option} must not be negative, got {number}")
     if args.scheduler:
         from ....reducer.cluster import map_on
 
@@ -69,7 +69,7 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
         try:
             campaign.run()
         except OSError as error:
-            raise Stop(f"cannot write to '{folder}': {error.strerror or error}") from None
+            raise CommandFailed(f"cannot write to '{folder}': {error.strerror or error}") from None
     if campaign.shard is not None:
         write_error(f"{campaign.journal} has the part {args.shard}; without --shard, the parts are put together\n")
         return 0
@@ -85,30 +85,30 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
 
 
 def parse_shard(text: str | None) -> tuple[int, int] | None:
-    """Return the number of a part and of all parts; Stop if the text is not such a pair."""
+    """Return the number of a part and of all parts; CommandFailed if the text is not such a pair."""
     if text is None:
         return None
     index, slash, count = text.partition("/")
     if not slash or not index.isdecimal() or not count.isdecimal() or int(index) >= int(count):
-        raise Stop(f"--shard: expected I/N with I below N, got '{text}'")
+        raise CommandFailed(f"--shard: expected I/N with I below N, got '{text}'")
     return int(index), int(count)
 
 
 def check_here(engines: Sequence[str]) -> None:
-    """Stop if engines cannot run on this machine."""
+    """CommandFailed if engines cannot run on this machine."""
     from ....reducer.oracles import check_engines
 
     try:
         check_engines(engines)
     except TileError as error:
-        raise Stop(f"--against: {error.message}") from None
+        raise CommandFailed(f"--against: {error.message}") from None
 
 
 def check_against(text: str) -> str:
-    """Return what a campaign compares with; Stop if it is neither tileiras nor two engines."""
+    """Return what a campaign compares with; CommandFailed if it is neither tileiras nor two engines."""
     from ....engines.registry import ENGINES
 
     names = text.split(",")
     if text != "tileiras" and (len(names) != 2 or any(name not in ENGINES for name in names)):
-        raise Stop(f"--against: expected tileiras, or two of {', '.join(ENGINES)}, got '{text}'")
+        raise CommandFailed(f"--against: expected tileiras, or two of {', '.join(ENGINES)}, got '{text}'")
     return text

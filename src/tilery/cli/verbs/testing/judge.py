@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....diag import TileError
-from ...files import Stop, replace_file, write_output
+from ...files import CommandFailed, replace_file, write_output
 from ...options import Verbs, at_least
 from ...output import as_json
 from ...progress import progress
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.candidate == [INIT]:
         return init(args)
     if args.sig:
-        raise Stop("--sig is for `tilery judge init`")
+        raise CommandFailed("--sig is for `tilery judge init`")
     from ....judge.results import ACCEPTED, UNJUDGED, junit, table
 
     results = judge(args, shard(args.candidate, args.shard))
@@ -90,7 +90,7 @@ def init(args: argparse.Namespace) -> int:
     from ....judge.starting import EXAMPLE, start
 
     if not args.sig:
-        raise Stop(f"init needs --sig, such as '{EXAMPLE}'")
+        raise CommandFailed(f"init needs --sig, such as '{EXAMPLE}'")
     write_output(args.output or "-", start(args.sig, args.against or "reference.py::reference"))
     return 0
 
@@ -159,4 +159,4 @@ def write_results(results: list[Result], folder: Path) -> None:
             name = os.path.normpath(result.candidate).strip(os.sep).replace(os.sep, "__")
             replace_file(str(folder / f"{name}.json"), as_json(result.as_dict()).encode())
     except OSError as error:
-        raise Stop(f"cannot write to '{folder}': {error.strerror}") from None
+        raise CommandFailed(f"cannot write to '{folder}': {error.strerror}") from None

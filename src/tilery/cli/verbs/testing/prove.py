@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...files import Stop, in_file, read_input, write_output
+from ...files import CommandFailed, in_file, read_input, write_output
 from ...options import Verbs, add_spelling, at_least
 from ...output import as_json, write_error
 from ...programs import RECORDED, open_program
 
 if TYPE_CHECKING:
-    from ....prove.plans import Opened, Plan, StagePlan
+    from ....prove.plans import Opened, ProofPlan, StagePlan
     from ....prove.verdict import Verdict, Witness
 
 EXAMPLES = [
@@ -83,17 +83,17 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
     return {"samples": args.samples, "seed": args.seed, "sanitize": not args.no_sanitize, "errors": args.errors}
 
 
-def make_plan(args: argparse.Namespace) -> Plan:
+def make_plan(args: argparse.Namespace) -> ProofPlan:
     """Return the plan that a file or the options describe."""
-    from ....prove.plans import Plan, StagePlan, parse_plan, parse_sizes
+    from ....prove.plans import ProofPlan, StagePlan, parse_plan, parse_sizes
 
     if args.a.endswith(".toml"):
         if args.b is not None or args.buf or args.size or args.grid or args.args:
-            raise Stop("a plan has its own programs, sizes, buffers, grids and arguments")
+            raise CommandFailed("a plan has its own programs, sizes, buffers, grids and arguments")
         with in_file(args.a):
             return parse_plan(read_input(args.a).decode("utf-8", "replace"))
     if args.b is None:
-        raise Stop("prove needs A and B, or a plan (.toml)")
+        raise CommandFailed("prove needs A and B, or a plan (.toml)")
     try:
         buffers = dict(split(text, "--buf") for text in args.buf)
         sizes = {}
@@ -101,7 +101,7 @@ def make_plan(args: argparse.Namespace) -> Plan:
             name, _, values = text.partition("=")
             sizes[name] = parse_sizes(name, [int(v) for v in values.split(",")]) if values else []
     except ValueError:
-        raise Stop("--size: expected NAME or NAME=N,N") from None
+        raise CommandFailed("--size: expected NAME or NAME=N,N") from None
     default = ",".join(buffers)
     a = StagePlan(args.a, args.grid or "1", args.args or default, args.entry, args.sig or "")
     b = StagePlan(
@@ -111,17 +111,17 @@ def make_plan(args: argparse.Namespace) -> Plan:
         args.entry_b or args.entry,
         args.sig_b or a.sig,
     )
-    return Plan(buffers, [a], [b], sizes, outs=args.out)
+    return ProofPlan(buffers, [a], [b], sizes, outs=args.out)
 
 
 def split(text: str, option: str) -> tuple[str, str]:
     name, given, spec = text.partition("=")
     if not given:
-        raise Stop(f"{option}: expected NAME=SPEC, got '{text}'")
+        raise CommandFailed(f"{option}: expected NAME=SPEC, got '{text}'")
     return name, spec
 
 
-def compare_plan(plan: Plan, args: argparse.Namespace) -> Verdict:
+def compare_plan(plan: ProofPlan, args: argparse.Namespace) -> Verdict:
     """Compare the programs of a plan, for all its sizes."""
     from ....prove import over
 
@@ -162,7 +162,7 @@ def compare_recorded(args: argparse.Namespace) -> Verdict:
     from ...recorded import open_recorded
 
     if args.b is None or not args.b.endswith(RECORDED):
-        raise Stop("a recorded launch is compared with another one")
+        raise CommandFailed("a recorded launch is compared with another one")
     sides = []
     for file in (args.a, args.b):
         with in_file(file):
@@ -178,7 +178,7 @@ def compare_bits(args: argparse.Namespace) -> Verdict:
     from ....prove.symbolic import bits
 
     if args.b is None:
-        raise Stop("prove --bits needs A and B")
+        raise CommandFailed("prove --bits needs A and B")
     entries, modules = [], []
     for file, entry, sig in (
         (args.a, args.entry, args.sig),
@@ -201,10 +201,10 @@ def save_witness(witness: Witness, folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise Stop(f"cannot make '{folder}': {error.strerror}") from None
+        raise CommandFailed(f"cannot make '{folder}': {error.strerror}") from None
     for name, values in witness.inputs.items():
         if os.path.basename(name) != name:  # a recorded launch may name its arguments anything
-            raise Stop(f"cannot save the input '{name}': its name is not a file name")
+            raise CommandFailed(f"cannot save the input '{name}': its name is not a file name")
         data = io.BytesIO()
         np.save(data, values)
         write_output(os.path.join(folder, f"{name}.npy"), data.getvalue())

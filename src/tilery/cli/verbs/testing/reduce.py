@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....diag import TileError
-from ...files import Stop, in_file, open_text, read_input, write_output
+from ...files import CommandFailed, in_file, open_text, read_input, write_output
 from ...options import Verbs, add_input, add_spelling, at_least, version_option
 from ...output import as_json, write_error
 from ..run import SPEC, parse_grid
 
 if TYPE_CHECKING:
     from ....ops import Module
-    from ....reducer.case import Case, Launch
+    from ....reducer.case import Case, CaseLaunch
     from ....reducer.search import Reduction
 
 EXAMPLES = [
@@ -104,21 +104,23 @@ def check_options(args: argparse.Namespace) -> None:
     """Refuse options that contradict each other."""
     chosen = [name for name in TESTS if getattr(args, name)]
     if not chosen:
-        raise Stop("say what is interesting: --test, --crash, --message, --differs, --sanitize or --differs-after")
+        raise CommandFailed(
+            "say what is interesting: --test, --crash, --message, --differs, --sanitize or --differs-after"
+        )
     if args.differs == PROVE:
         if not args.differs_after:
-            raise Stop("--differs prove needs --differs-after: it compares a kernel before and after passes")
+            raise CommandFailed("--differs prove needs --differs-after: it compares a kernel before and after passes")
         chosen.remove("differs")
     allowed = ({"crash", "message"}, {"bytes", "message"}, {"bytes", "test"})
     if len(chosen) > 1 and set(chosen) not in allowed:
-        raise Stop(f"--{chosen[0]} and --{chosen[1]} contradict each other".replace("_", "-"))
+        raise CommandFailed(f"--{chosen[0]} and --{chosen[1]} contradict each other".replace("_", "-"))
     if args.message:
         import re
 
         try:
             re.compile(args.message)
         except re.error as error:
-            raise Stop(f"--message: not a regular expression: {error}") from None
+            raise CommandFailed(f"--message: not a regular expression: {error}") from None
 
 
 def make_test(args: argparse.Namespace, version: Any) -> Any:
@@ -147,11 +149,11 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
 
         engines = args.differs.split(",")
         if len(engines) != 2 or any(name not in ENGINES for name in engines):
-            raise Stop(f"--differs: expected two of {', '.join(ENGINES)}, got '{args.differs}'")
+            raise CommandFailed(f"--differs: expected two of {', '.join(ENGINES)}, got '{args.differs}'")
         try:
             check_engines(engines)
         except TileError as error:
-            raise Stop(f"--differs: {error.message}") from None
+            raise CommandFailed(f"--differs: {error.message}") from None
         return Differs((engines[0], engines[1]), seconds)
     if args.differs_after:
         from ....passes import parse_pipeline
@@ -159,14 +161,14 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
         try:
             parse_pipeline(args.differs_after)
         except TileError as error:
-            raise Stop(f"--differs-after: {error.message}") from None
+            raise CommandFailed(f"--differs-after: {error.message}") from None
         return (ProvenAfter if args.differs == PROVE else DiffersAfter)(args.differs_after, seconds)
     from ....sanitize.sanitizer import parse_checks
 
     try:
         parse_checks(args.sanitize)
     except TileError as error:
-        raise Stop(f"--sanitize: {error.message}") from None
+        raise CommandFailed(f"--sanitize: {error.message}") from None
     return Sanitized(args.sanitize, seconds)
 
 
@@ -182,9 +184,9 @@ def find_compiler(name: str) -> str:
     here = Path(name).absolute()
     found = str(here) if here.is_file() else which(name)
     if found is None:
-        raise Stop(f"--crash: there is no program '{name}'")
+        raise CommandFailed(f"--crash: there is no program '{name}'")
     if which(found) is None:
-        raise Stop(f"--crash: '{name}' is not executable")
+        raise CommandFailed(f"--crash: '{name}' is not executable")
     return found
 
 
@@ -198,10 +200,10 @@ def make_case(module: Module, args: argparse.Namespace) -> Case:
     return with_steps(Case(module, make_launch(module, args)), args.test_seconds)
 
 
-def make_launch(module: Module, args: argparse.Namespace) -> Launch:
+def make_launch(module: Module, args: argparse.Namespace) -> CaseLaunch:
     from ....engines.common.kernel import check_parameters, find_entry
     from ....engines.common.launch import check_grid
-    from ....reducer.case import Launch
+    from ....reducer.case import CaseLaunch
     from ...arguments import check_types, make_arguments
 
     try:
@@ -209,14 +211,14 @@ def make_launch(module: Module, args: argparse.Namespace) -> Launch:
         grid = check_grid(parse_grid(args.grid))
         params = check_parameters(entry)
     except TileError as error:
-        raise Stop(error.message) from None
+        raise CommandFailed(error.message) from None
     arguments = make_arguments(args.arg, args.seed)
     if len(arguments) != len(params):
-        raise Stop(f"@{entry.sym_name} takes {len(params)} arguments, got {len(arguments)}")
+        raise CommandFailed(f"@{entry.sym_name} takes {len(params)} arguments, got {len(arguments)}")
     check_types(arguments, params, None)
     uninit = frozenset(number for number, a in enumerate(arguments) if a.is_uninit)
     outputs = frozenset(number for number, a in enumerate(arguments) if a.is_output)
-    return Launch(entry.sym_name, grid, tuple(a.value for a in arguments), uninit, outputs)
+    return CaseLaunch(entry.sym_name, grid, tuple(a.value for a in arguments), uninit, outputs)
 
 
 def search(case: Case, test: Any, args: argparse.Namespace) -> Reduction:

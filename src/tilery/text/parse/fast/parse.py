@@ -21,7 +21,7 @@ from ...format import Piece
 from ...lexer import BLANKS, SPACE, SUFFIX, TOKEN, tokens
 from ..attributes import set_alias
 from ..operations import close_region, finish, parse_item
-from ..state import OperationState, Options, Parser, PieceParser, Syntax
+from ..state import OperationState, ParseOptions, Parser, PieceParser, Syntax
 from ..types import parse_type, parse_types
 from .forms import QuickForm, bind_of
 
@@ -45,7 +45,7 @@ _AHEAD = 8
 """The number of tokens to look at after a line with `else`: as many as an empty region and a location take."""
 
 
-def quick_parse(text: str, forms: Mapping[str, Syntax], options: Options) -> Block | None:
+def quick_parse(text: str, forms: Mapping[str, Syntax], options: ParseOptions) -> Block | None:
     """Return a block of the top-level operations, or None if the piecewise parser must read the text."""
     p = Parser(text, [], forms, options)
     p.has_positions = False

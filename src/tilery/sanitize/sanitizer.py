@@ -34,9 +34,9 @@ class CheckRow(NamedTuple):
 CHECKS = {
     row.name: row
     for row in (
-        CheckRow("bounds", "bounds", "Bounds", "accesses outside the memory of a pointer, writes to read-only memory"),
-        CheckRow("alignment", "bounds", "Alignment", "addresses that are not a multiple of the element's size"),
-        CheckRow("uninit", "uninit", "Uninit", "values that nobody defined, where they come to matter"),
+        CheckRow("bounds", "bounds", "BoundsCheck", "accesses outside a pointer's memory, writes to read-only memory"),
+        CheckRow("alignment", "bounds", "AlignmentCheck", "addresses that are not a multiple of the element's size"),
+        CheckRow("uninit", "uninit", "Uninit", "undefined values that affect results"),
         CheckRow("unwritten", "unwritten", "Unwritten", "elements of declared outputs that no tile block wrote"),
         CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),
         CheckRow("undefined", "undefined", "Undefined", "operands for which an operation has no defined result"),

@@ -1,4 +1,4 @@
-"""`uninit`: values that nobody defined, and where they come to matter.
+"""`uninit`: undefined values that affect results.
 
 Memory that nobody wrote is undefined: that of an `alloca`, and arguments that the caller declares so. So are masked
 elements of a load without padding, and elements outside the tensor of a view without a padding value. Undefined bytes

@@ -1,4 +1,4 @@
-"""Elements that a load leaves undefined, and where they come to matter."""
+"""Elements that a load leaves undefined, and where they affect results."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def _is_multiple(tensor: MakeTensorView, dim: int, tile: int, facts: Facts) -> b
     return facts.promised[size].divisor % tile == 0 or (known is not None and known % tile == 0)
 
 
-# ---------------------------------------------------------------- where they come to matter
+# ---------------------------------------------------------------- where they affect results
 
 
 def _consequences(value: Value, hole: Hole, facts: Facts) -> Iterator[Match]:

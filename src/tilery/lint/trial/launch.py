@@ -237,7 +237,7 @@ class Trials:
         did, known = Did(), tuple(contents.values())
         for content in known:
             content.reset()
-        watch: list[type[Check]] = [type("Bounds", (TrialBounds,), {"contents": known})]
+        watch: list[type[Check]] = [type("TrialBounds", (TrialBounds,), {"contents": known})]
         watch.append(type("TrialWatch", (TrialWatch,), {"contents": known, "did": did}))
         if checks == CHECKS:
             watch.append(TrialOutside)

@@ -1,17 +1,22 @@
 """Mutate the core at random, and see whether the tests notice.
 
-    python scripts/mutants.py run [--part open] [--jobs 2] [--seconds 3600] [--results FILE.jsonl] [--only ID]
+    python scripts/mutants.py golden [--part open...] [--jobs 2] [--seconds 3600] [--results FILE.jsonl]
+    python scripts/mutants.py run [--part open...] [--jobs 2] [--seconds 3600] [--results FILE.jsonl] [--only ID]
     python scripts/mutants.py page [--results FILE.jsonl]
 
-`run` makes copies of the checkout, runs the tests of the core in them once under coverage (`pip install coverage`) to
-learn which tests execute which lines, and then judges mutants (see `parts/random_mutants.py`): first by the tests that
-execute the line, the cheapest first, then by all others. It stops by itself after `--seconds`; a second run continues
-with the tests that were not asked yet. With `--again`, mutants that were missed are judged again from the start, and
-with `--files` by the tests of these files alone.
+`golden` asks the digests of tests/golden, row by row, in processes that import the core anew. It takes seconds a
+mutant.
 
-`page` writes docs/reports/lab/mutants.md. Three of ten mutants are held out, and a fresh draw comes from other places:
-the tests were improved by looking at the open mutants alone. `scripts/mutants.toml` says why mutants that were not
-noticed are equal to the original, or do not matter.
+`run` asks the other tests about mutants that the digests did not notice. It makes copies of the checkout, runs the
+tests of the core in them once under coverage (`pip install coverage`) to learn which tests execute which lines, and
+then judges mutants (see `parts/random_mutants.py`): first by the tests that execute the line, the cheapest first, then
+by all others. It stops by itself after `--seconds`; a second run continues with the tests that were not asked yet.
+With `--again`, mutants that were missed are judged again from the start, and with `--files` by the tests of these
+files alone.
+
+`page` writes docs/reports/lab/mutants.md. Three of ten mutants of a draw are held out, and a fresh draw comes from
+other places: the tests were improved by looking at the open mutants alone. `scripts/mutants.toml` says why mutants
+that were not noticed are equal to the original, or do not matter.
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict
+from hashlib import sha256
 from itertools import chain
 from multiprocessing import Pool
 from pathlib import Path
@@ -29,6 +36,7 @@ from time import monotonic
 from typing import Any
 
 import checkout
+from parts.golden_judge import Groups, Task, compute
 from parts.random_mutants import Mutant, changed, chosen, files_of, mutants_of
 from parts.test_choice import Tests, plan
 from parts.test_workers import Job, Workers, make_copies
@@ -38,19 +46,23 @@ RESULTS = FOLDER / "results.jsonl"
 REASONS = checkout.ROOT / "scripts" / "mutants.toml"
 PAGE = checkout.LAB / "mutants.md"
 ROOMS = (
-    "analysis", "builder", "bytecode", "cli", "conformance", "declare", "documented", "engines/reference", "golden",
+    "analysis", "builder", "bytecode", "cli", "conformance", "declare", "documented", "engines/reference",
     "hostile", "lint", "lsp", "objects", "observe", "passes", "rewrite", "sanitize", "smith", "source", "test_cases.py",
     "test_interned.py", "text", "verifier",
 )  # fmt: skip
-"""The tests that are about the core, of `tests/`."""
+"""The tests that are about the core, of `tests/`; `golden` is asked before them."""
 SLOW = ("test_cases.py",)
 """Small files with many tests, which start first."""
 CONTROLS = 14
 """So many copies without a change are judged too: a test that fails there fails for another reason."""
 NOTICED, MISSED = "noticed", "missed"
-OPEN, HELD_OUT, FRESH = "open", "held out", "fresh"
-FRESH_SEED = "fresh, third"
-"""The seed of a draw that nobody has looked at; a new one makes a new draw."""
+OPEN, HELD_OUT = "open", "held out"
+SECOND_OPEN, SECOND_HELD_OUT, FRESH = "second open", "second held out", "fresh"
+PARTS = (OPEN, HELD_OUT, SECOND_OPEN, SECOND_HELD_OUT, FRESH)
+SECOND_SEED, FRESH_SEED = "second", "fresh, fourth"
+"""The seeds of draws from places that no draw before them has; a new seed makes a new draw."""
+SPENT = ("fresh", "fresh, second", "fresh, third")
+"""Seeds of small draws of which some were looked at."""
 Results = dict[str, dict[str, Any]]
 
 
@@ -80,7 +92,8 @@ def judge_all(mutants: list[Mutant], tests: Tests, workers: Workers, done: Resul
     by_id = {each.id: each for each in mutants}
     plans = {each.id: plan(each, tests) for each in mutants}
     todo = [each.id for each in mutants if each.id not in done or done[each.id]["left"]]
-    first = {key: len(plans[key].chunks) - done[key]["left"] if key in done else 0 for key in todo}
+    known = {key: done[key]["left"] for key in todo if key in done and done[key]["left"] >= 0}
+    first = {key: len(plans[key].chunks) - known[key] if key in known else 0 for key in todo}
     with args.results.open("a", encoding="utf-8") as log:
         for number in range(min(args.chunks, max((len(plans[key].chunks) for key in todo), default=0))):
             batches = {key: plans[key].chunks[number] for key in todo if first[key] <= number < len(plans[key].chunks)}
@@ -97,6 +110,7 @@ def judge_all(mutants: list[Mutant], tests: Tests, workers: Workers, done: Resul
                 if job.change is not None:
                     mutant, chunks = by_id[job.name], plans[job.name]
                     row |= {"name": mutant.name, "held_out": mutant.held_out}
+                    row |= {key: value for key, value in done.get(job.name, {}).items() if key == "golden"}
                     row["left"] = 0 if answer.failed else len(chunks.chunks) - number - 1
                     row["unasked"] = 0 if answer.failed else max(0, chunks.executing - number - 1)
                 done[job.name] = row
@@ -118,23 +132,92 @@ def results(paths: Iterable[Path]) -> Results:
 
 
 def parts(count: int) -> dict[str, list[Mutant]]:
-    """Return the mutants: the first `count`, open or held out, and three tenths as many from the others, fresh."""
+    """Return the mutants of two draws of `count`, open or held out, and of a third that is three tenths as large."""
+    cached = FOLDER / "drawn.json"
+    files = files_of(checkout.ROOT)
+    state = f"{count} {SECOND_SEED} {FRESH_SEED} " + sha256(b"".join(map(Path.read_bytes, files))).hexdigest()
+    if cached.exists() and (data := json.loads(cached.read_text("utf-8")))["state"] == state:
+        return {name: [Mutant(**each) for each in rows] for name, rows in data["parts"].items()}
+    drawn = draw(files, count)
+    data = {"state": state, "parts": {name: [asdict(each) for each in rows] for name, rows in drawn.items()}}
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    cached.write_text(json.dumps(data), "utf-8")
+    return drawn
+
+
+def draw(files: list[Path], count: int) -> dict[str, list[Mutant]]:
     with Pool(1) as pool:
-        found = pool.starmap(mutants_of, [(path, checkout.ROOT) for path in files_of(checkout.ROOT)])
+        found = pool.starmap(mutants_of, [(path, checkout.ROOT) for path in files])
     every = [each for part in found for each in part]
     first = chosen(every, count)
     others = set(every).difference(first)
+    others = others.difference(*(chosen(others, count * 3 // 10, seed) for seed in SPENT))
+    second = chosen(others, count, SECOND_SEED)
     return {
         OPEN: [each for each in first if not each.held_out],
         HELD_OUT: [each for each in first if each.held_out],
-        FRESH: chosen(others, count * 3 // 10, FRESH_SEED),
+        SECOND_OPEN: [each for each in second if not each.held_out],
+        SECOND_HELD_OUT: [each for each in second if each.held_out],
+        FRESH: chosen(others.difference(second), count * 3 // 10, FRESH_SEED),
     }
+
+
+def ask_golden(args: argparse.Namespace) -> int:
+    """Ask the digests about mutants that they were not asked about yet, and append to the file of results."""
+    args.started = monotonic()
+    deadline = args.started + args.seconds
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    drawn = parts(args.count)
+    done = results([args.results])
+    mutants = [each for part in args.part for each in drawn[part] if not args.only or each.id in args.only]
+    mutants = [each for each in mutants if args.again or "golden" not in done.get(each.id, {})]
+    (FOLDER / "golden").mkdir(exist_ok=True)
+    [copy] = make_copies(checkout.ROOT, FOLDER / "golden", 1, files_of(checkout.ROOT))
+    say(args, f"{len(mutants)} mutants, {sum(map(len, drawn.values()))} in all draws")
+    if args.groups.exists():
+        groups = Groups.load(args.groups)
+    else:
+        groups = Groups()
+        names = [name for name in golden_groups() if not args.rooms or name.startswith(tuple(args.rooms))]
+        tasks = [Task(name, [name], learn=True) for name in names]
+        for task, found in compute(tasks, groups, copy, FOLDER, args.jobs, deadline):
+            if found is None:
+                say(args, f"{task.name} fails unchanged")
+                continue
+            for field, rows in vars(found).items():
+                getattr(groups, field).update(rows)
+        groups.save(args.groups)
+    unstable = sum(not row for rows in groups.digests.values() for row in rows)
+    say(args, f"{len(groups.digests)} groups, {sum(groups.seconds.values()):.0f} s, {unstable} rows not compared")
+    by_id = {each.id: each for each in mutants}
+    asked = {key: groups.executing(each) for key, each in by_id.items()}
+    tasks = [Task(key, asked[key], each) for key, each in by_id.items()]
+    controls = [Task(f"control golden {number}", list(groups.digests)) for number in range(args.controls)]
+    noticed = 0
+    with args.results.open("a", encoding="utf-8") as log:
+        for task, found in compute(chain(controls, tasks), groups, copy, FOLDER, args.jobs, deadline):
+            row: dict[str, Any] = {"id": task.name, "found": NOTICED if found.by else MISSED, "by": found.by}
+            row |= {"seconds": round(found.seconds, 1), "golden": len(task.groups)}
+            if task.change is not None:
+                row |= {"name": by_id[task.name].name, "held_out": by_id[task.name].held_out}
+                row |= {"left": 0 if found.by else -1, "unasked": 0 if found.by else 1}
+            noticed += bool(found.by)
+            print(json.dumps(row), file=log, flush=True)
+    say(args, f"{noticed} noticed")
+    return 0
+
+
+def golden_groups() -> list[str]:
+    """Return the names of all groups of rows, as the table has them."""
+    lines = (checkout.ROOT / "tests" / "golden" / "digests.txt").read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith(" ")]
 
 
 def run(args: argparse.Namespace) -> int:
     args.started = monotonic()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    mutants = parts(args.count)[args.part]
+    drawn = parts(args.count)
+    mutants = [each for part in args.part for each in drawn[part]]
     done = results([args.results])
     if args.only:
         mutants, done = [each for each in mutants if each.id in args.only], {}
@@ -230,14 +313,19 @@ EQUAL = "equal"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("run")
-    verb.add_argument("--count", type=int, default=1000)
-    verb.add_argument("--part", choices=(OPEN, HELD_OUT, FRESH), default=OPEN)
-    verb.add_argument("--jobs", type=int, default=2)
-    verb.add_argument("--seconds", type=float, default=3600.0)
-    verb.add_argument("--only", action="append", help="the id of a mutant")
-    verb.add_argument("--again", action="store_true")
-    verb.add_argument("--results", type=Path, default=RESULTS)
+    for name in ("golden", "run"):
+        verb = verbs.add_parser(name)
+        verb.add_argument("--count", type=int, default=1000)
+        verb.add_argument("--part", choices=PARTS, nargs="+", default=[OPEN])
+        verb.add_argument("--jobs", type=int, default=2)
+        verb.add_argument("--seconds", type=float, default=3600.0)
+        verb.add_argument("--only", action="append", help="the id of a mutant")
+        verb.add_argument("--again", action="store_true")
+        verb.add_argument("--results", type=Path, default=RESULTS)
+        if name == "golden":
+            verb.add_argument("--groups", type=Path, default=FOLDER / "groups.json", help="what is known of the rows")
+            verb.add_argument("--controls", type=int, default=2, help="how many copies without a change to judge too")
+            verb.add_argument("--rooms", nargs="+", help="groups to ask, not all")
     verb.add_argument("--tests", type=Path, default=FOLDER / "tests.json", help="which tests execute which lines")
     verb.add_argument("--files", nargs="+", help="test files to ask, not all")
     verb.add_argument("--chunks", type=int, default=1000, help="how many chunks of tests to ask about a mutant at most")
@@ -245,7 +333,7 @@ def main() -> int:
     verb.add_argument("--results", type=Path, action="append")
     verb.add_argument("--count", type=int, default=1000)
     args = parser.parse_args()
-    return run(args) if args.verb == "run" else page(args)
+    return {"golden": ask_golden, "run": run, "page": page}[args.verb](args)
 
 
 if __name__ == "__main__":

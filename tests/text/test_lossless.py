@@ -79,6 +79,19 @@ def test_a_function_is_read_again_if_an_alias_changed() -> None:
     assert [error.line for error in second.errors] == [1, 3]
 
 
+def test_a_location_is_that_of_the_last_edit() -> None:
+    """A function that is not read again has no location of an alias that is gone or another one."""
+    text = 'entry @a() {\n  return loc(#here)\n}\n#here = loc("a.py":1:2)\n'
+    first = read(text)
+    gone = read(text.replace("#here =", "#there ="), previous=first)
+    assert gone.parts[0].parsed is first.parts[0].parsed
+    assert [error.message for error in gone.errors] == ["operation location alias was never defined"]
+    assert gone.module.entries[0].body.ops[0].loc is None
+    changed = text.replace("1:2", "3:4")
+    other, anew = (read(changed, previous=earlier).module.entries[0].body.ops[0].loc for earlier in (gone, None))
+    assert other is not None and other == anew
+
+
 def test_an_error_in_one_function_leaves_the_others() -> None:
     reading = read(TWO.replace("iota : tile<8xi32>", "iota : tile<8xi32"))
     assert [error.line for error in reading.errors] == [5]

@@ -144,12 +144,14 @@ def broken(part: int) -> Iterator[str]:
 
 @group("text/edited", 2)
 def edited(part: int) -> Iterator[str]:
-    """A text that was read before is read again after a change: only what changed is parsed."""
+    """A text that was read before is read again after a change: only what changed is parsed, to the same effect."""
     for number, text in enumerate(part_of(texts(), part, 8)):
         before = read(text)
         changed = broken_text(text, rng_of("edited", part, number))
         after = read(changed, previous=before)
         shown = reading(after)
+        anew = reading(read(changed))
+        assert shown == anew, f"reading after an edit differs from reading anew:\n{shown}\n{anew}"
         kept = [any(one.parsed is other.parsed for other in before.parts) for one in after.parts]
         yield f"{kept} {shown}"
 

@@ -80,9 +80,10 @@ class Reading:
             yield from (self.place(error, part) for error in parsed.errors)
             for o, name, index in parsed.later:
                 attr = aliases.get(name)
+                loc = as_loc(attr) if attr is not None else None
+                if o is not None:  # it may have a location from an earlier reading, where the alias was another one
+                    o.loc = loc
                 if attr is not None and is_loc(attr):
-                    if o is not None:
-                        o.loc = as_loc(attr)
                     continue
                 message = "operation location alias was never defined" if attr is None else "expected location"
                 start, end = parsed.tokens.span(index)

@@ -190,9 +190,11 @@ def ask_golden(args: argparse.Namespace) -> int:
     unstable = sum(not row for rows in groups.digests.values() for row in rows)
     say(args, f"{len(groups.digests)} groups, {sum(groups.seconds.values()):.0f} s, {unstable} rows not compared")
     by_id = {each.id: each for each in mutants}
-    asked = {key: groups.executing(each) for key, each in by_id.items()}
+    executing = {key: groups.executing(each) for key, each in by_id.items()}
+    asked = {key: groups.within(names, args.budget) for key, names in executing.items()}
     tasks = [Task(key, asked[key], each) for key, each in by_id.items()]
-    controls = [Task(f"control golden {number}", list(groups.digests)) for number in range(args.controls)]
+    every = groups.within(list(groups.digests), args.budget)
+    controls = [Task(f"control golden {number}", every) for number in range(args.controls)]
     noticed = 0
     with args.results.open("a", encoding="utf-8") as log:
         for task, found in compute(chain(controls, tasks), groups, copy, FOLDER, args.jobs, deadline):
@@ -200,6 +202,7 @@ def ask_golden(args: argparse.Namespace) -> int:
             row |= {"seconds": round(found.seconds, 1), "golden": len(task.groups)}
             if task.change is not None:
                 row |= {"name": by_id[task.name].name, "held_out": by_id[task.name].held_out}
+                row |= {"executing": len(executing[task.name])}
                 row |= {"left": 0 if found.by else -1, "unasked": 0 if found.by else 1}
             noticed += bool(found.by)
             print(json.dumps(row), file=log, flush=True)
@@ -325,6 +328,7 @@ def main() -> int:
         if name == "golden":
             verb.add_argument("--groups", type=Path, default=FOLDER / "groups.json", help="what is known of the rows")
             verb.add_argument("--controls", type=int, default=2, help="how many copies without a change to judge too")
+            verb.add_argument("--budget", type=float, default=1000.0, help="the seconds of rows for a mutant at most")
             verb.add_argument("--rooms", nargs="+", help="groups to ask, not all")
     verb.add_argument("--tests", type=Path, default=FOLDER / "tests.json", help="which tests execute which lines")
     verb.add_argument("--files", nargs="+", help="test files to ask, not all")

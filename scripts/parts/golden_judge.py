@@ -51,6 +51,16 @@ class Groups:
                 found.append(name)
         return sorted(found, key=self.seconds.__getitem__)
 
+    def within(self, names: list[str], budget: float) -> list[str]:
+        """Return the first of some groups, as many as take no longer than a budget."""
+        found, spent = [], 0.0
+        for name in names:
+            spent += self.seconds[name]
+            if spent > budget and found:
+                break
+            found.append(name)
+        return found
+
 
 @dataclass
 class Task:

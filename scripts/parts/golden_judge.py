@@ -53,7 +53,8 @@ class Groups:
 
     def within(self, names: list[str], budget: float) -> list[str]:
         """Return the first of some groups, as many as take no longer than a budget."""
-        found, spent = [], 0.0
+        found: list[str] = []
+        spent = 0.0
         for name in names:
             spent += self.seconds[name]
             if spent > budget and found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from . import control, functions, late, pointers, products, special, tiles, views
+from . import control, functions, late, pointers, products, special, tiles, tokens, views
 from .case import Case
 
 FAMILIES: dict[str, Callable[[random.Random], Case]] = {
@@ -45,6 +45,8 @@ FAMILIES: dict[str, Callable[[random.Random], Case]] = {
         control.effects,
         control.shared_operands,
         special.special_values,
+        tokens.token_paths,
+        tokens.written_operands,
     )
 }
 NAMES = list(FAMILIES)

@@ -16,6 +16,7 @@ import numpy as np
 import tilery
 from tilery.engines.common.limits import Limits
 from tilery.engines.registry import load_engine
+from tilery.sanitize import Sanitizer
 
 from .case import Case
 from .elements import decode
@@ -76,8 +77,11 @@ def run_case(seed: int, family: str, engine: str, exact: Sequence[bool], slots: 
     if wrong:
         return found | {"outcome": ILLEGAL, "detail": str(wrong[0])}
     way = way_of(seed)
-    want = launch(module, case, "reference", {}, slots, way, found)
+    watched = Sanitizer("race") if engine != "cpu" else None
+    want = launch(module, case, "reference", {}, slots, way, found, watched)
     found["fault"] = int(bool(want[0]))
+    if watched is not None and watched.reports:
+        return found | {"outcome": SKIPPED, "detail": f"race: {next(iter(watched.reports)).rule}"}
     if engine == "cpu":
         tasks: list[dict[str, Any]] = [{"exact": e} for e in exact for _ in range(1 + way.again * (e == exact[0]))]
     else:
@@ -94,13 +98,22 @@ def run_case(seed: int, family: str, engine: str, exact: Sequence[bool], slots: 
 
 
 def launch(
-    module: Any, case: Case, engine: str, options: dict[str, Any], slots: Slots, way: Way, found: dict[str, Any]
+    module: Any,
+    case: Case,
+    engine: str,
+    options: dict[str, Any],
+    slots: Slots,
+    way: Way,
+    found: dict[str, Any],
+    watched: Sanitizer | None = None,
 ) -> Left:
-    """Run a case on an engine, on the same memory as every other one."""
+    """Run a case on an engine, on the same memory as every other one; the reference engine may watch it for races."""
     slots.place(case.regions, way.before)
     printed: list[str] = []
     error = ""
     more: dict[str, Any] = {"threads": way.threads} if engine == "cpu" else {}
+    if watched is not None:
+        more["sanitize"] = watched
     try:
         kernel: Any = load_engine(engine).load(module, **options).kernel()
     except tilery.TileError as raised:

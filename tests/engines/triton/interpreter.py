@@ -19,7 +19,8 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "mulf": np.multiply,
 }  # fmt: skip
 COMPARE: dict[str, Callable[[Array, Array], Array]] = {
-    "eq": np.equal, "ne": np.not_equal, "sgt": np.greater, "slt": np.less, "ogt": np.greater, "olt": np.less,
+    "eq": np.equal, "ne": np.not_equal, "sgt": np.greater, "slt": np.less, "sge": np.greater_equal,
+    "ogt": np.greater, "olt": np.less,
     "ule": lambda a, b: a.view(f"u{a.itemsize}") <= b.view(f"u{b.itemsize}"),
 }  # fmt: skip
 

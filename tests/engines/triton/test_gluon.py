@@ -343,6 +343,39 @@ REFUSED = {
 }  # fmt: skip
 
 
+WORD = "%w, %{0} = load_ptr_tko weak %word token=%{1} : tile<ptr<i32>> -> tile<i32>, token"
+ORDERED = {
+    "written, then read, then copied": (
+        "\n  %s1 = store_view_tko weak %acc, %cv[%i, %j] token=%s0 : tile<128x64xf32>, "
+        f"{view('c', '128x64', 'f32')[1]}, tile<i32> -> token\n  " + WORD.format("s2", "s1"),
+        "s2", "s0", 1, "may have written",
+    ),
+    "waited for the kernel before": (
+        "\n  %s1 = gdc_wait_tko -> token\n  " + WORD.format("s2", "s1"), "s2", "s0", 1, "may have written",
+    ),
+    "read by both groups, then written": ("\n  " + WORD.format("s1", "s0"), "s0", "s1", 2, "may not have read"),
+}  # fmt: skip
+"""Lines before the loop, the tokens of its loads and of the store after it, groups, and the reason."""
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_groups_of_warps_do_not_overtake_each_other(name: str) -> None:
+    lines, loads, store, groups, reason = ORDERED[name]
+    text = PLAIN.replace(
+        "  %r = for",
+        f"  %word = ptr_to_ptr %c : tile<ptr<f32>> -> tile<ptr<i32>>\n  %s0 = make_token : token{lines}\n  %r = for",
+    )
+
+    def ordered(by_loads: str, by_store: str) -> str:
+        done = re.sub(r"(load_view_tko weak %[ab]v\[.*?\])", rf"\1 token=%{by_loads}", text)
+        return re.sub(r"(%t2 = store_view_tko weak %r, %cv\[.*?\])", rf"\1 token=%{by_store}", done)
+
+    config = replace(GLUON, gluon=groups)
+    with pytest.raises(tilery.TileError, match=reason):
+        lowered(ordered(loads, store), config=config)
+    assert "warp_specialize" in lowered(ordered("s0", "s0"), config=replace(GLUON, gluon=1)).text
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_others_are_refused_with_a_reason(name: str) -> None:
     text, reason = REFUSED[name]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...analysis.alignment import axis_info
 from ...analysis.ranges import ranges
 from ...analysis.uses import Uses
+from ...enums import MemoryOrderingSemantics
 from ...ir import Block, Op, Value, walk
 from ...ops import Entry, Module
 from ...types import Tile, Token
@@ -54,10 +55,24 @@ class Lowered:
 
 @dataclass(frozen=True, slots=True)
 class Tok:
-    """A token: when the latest read and write that it follows were emitted; -1 for none."""
+    """A token: when the latest read and write that it follows were emitted; -1 for none that no barrier follows."""
 
     read: int = -1
     write: int = -1
+    wrote: bool = False
+    """Whether anything that it follows, before barriers too, may have changed memory."""
+    plain: bool = False
+    """Whether anything that it follows, before barriers too, accessed memory other than through a tensor map."""
+
+
+def join(*tokens: Tok) -> Tok:
+    """Return a token that follows all that some tokens follow."""
+    return Tok(
+        max((t.read for t in tokens), default=-1),
+        max((t.write for t in tokens), default=-1),
+        any(t.wrote for t in tokens),
+        any(t.plain for t in tokens),
+    )
 
 
 class Lowering(Emitter):
@@ -73,6 +88,8 @@ class Lowering(Emitter):
         self.depth = 0
         self.tick, self.fenced = 0, -1
         """The number of memory accesses so far, and that at the last barrier."""
+        self.plain = 0
+        """The number of accesses other than through tensor maps."""
         self.notes = {"descriptors": 0, "pointers": 0, "barriers": 0}
         self.hidden: dict[str, tuple[Passed, str]] = {}
         """The arguments besides the parameters, by name: what the launcher passes, and the type in Triton IR."""
@@ -213,10 +230,27 @@ class Lowering(Emitter):
 
         What follows an acquiring load waits for it as for a write: other threads may do it.
         """
-        if token is not None and (token.write > self.fenced or (write and token.read > self.fenced)):
+        before = Tok() if token is None else token
+        if before.write > self.fenced or (write and before.read > self.fenced):
             self.barrier()
         self.tick += 1
-        return Tok(-1 if write else self.tick, self.tick if write or acquire else -1)
+        self.plain += 1
+        wrote = write or acquire
+        return Tok(-1 if write else self.tick, self.tick if wrote else -1, wrote or before.wrote, plain=True)
+
+    def through_map(self, token: Tok | None, made: Tok) -> Tok:
+        """Return the token of the latest access, which `order` made from another one, if it is through a tensor map."""
+        self.plain -= 1
+        return replace(made, plain=token is not None and token.plain)
+
+    def fence_maps(self, token: Tok | None) -> None:
+        """Order a store through a tensor map after other accesses: no barrier does, they take another path."""
+        if token is not None and token.plain:
+            self.instruction("fence.proxy.async;")
+
+    def instruction(self, text: str) -> None:
+        """Emit a PTX instruction without operands, once in every thread."""
+        self.assembly(f"{text} mov.u32 $0, $1;", "=r,r", "i32", self.constant(0, (), "i32"), pure=False)
 
     def barrier(self) -> None:
         self.line(self.dialect.barrier)
@@ -225,7 +259,12 @@ class Lowering(Emitter):
         self.notes["barriers"] += 1
 
     def dirty(self, block: Block) -> tuple[bool, bool]:
-        """Whether a block reads and writes memory."""
+        """Whether a block reads and writes memory. What follows a load that acquires follows what others wrote."""
         found = [o for o in walk(block) if any(not isinstance(v.type, Tile) for v in o.results) and not o.nested]
         touching = [o for o in found if o.opdef.mnemonic.endswith("_tko")]
-        return bool(touching), any(not o.name.startswith("load_") for o in touching)
+        return bool(touching), any(not _only_reads(o) for o in touching)
+
+
+def _only_reads(o: Op) -> bool:
+    ordering = getattr(o, "memory_ordering_semantics", None)
+    return o.name.startswith("load_") and ordering is not MemoryOrderingSemantics.ACQUIRE

@@ -7,14 +7,14 @@ rest of the block moves into the branch that goes on. If both may go on, a flag 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...ir import Block, Op, Value, walk
 from ...ops import Break, Continue, For, If, Loop, Return, Yield
 from ...types import Token
 from .emit import Val, names, type_text, types
 from .limits import DEEP
-from .state import MAX_DEPTH, Lowering, Tok
+from .state import MAX_DEPTH, Lowering, Tok, join
 
 Kind = tuple[tuple[int, ...], str]
 """The shape and element of a value of Triton IR."""
@@ -141,7 +141,7 @@ def lower_if(low: Lowering, o: If, condition: Val) -> tuple[object, ...]:
 
     kinds = [kind_of(low, v) for v in real]
     found = iter(branch(low, condition, kinds, lambda: region(o.thenRegion), lambda: region(o.elseRegion)))
-    joined = iter(_join(*pair) for pair in zip(*tokens))
+    joined = iter(join(*pair) for pair in zip(*tokens))
     return tuple(next(joined, Tok()) if _is_token(v) else next(found) for v in o.results_)
 
 
@@ -193,7 +193,7 @@ def _lower_flagged_if(low: Lowering, o: If, ops: list[Op], rest: int, exits: Exi
         low, low.get(o.condition), every, lambda: region(o.thenRegion), lambda: region(o.elseRegion)
     )  # fmt: skip
     left, made = found[: len(exits.kinds)], iter(found[len(exits.kinds) :])
-    joined = iter(_join(*pair) for pair in zip(*tokens))
+    joined = iter(join(*pair) for pair in zip(*tokens))
     for value in o.results_:
         low.values[value] = next(joined, Tok()) if _is_token(value) else next(made)
     return branch(low, flag, exits.kinds, lambda: left, lambda: lower_ops(low, ops, rest, exits))
@@ -201,10 +201,6 @@ def _lower_flagged_if(low: Lowering, o: If, ops: list[Op], rest: int, exits: Exi
 
 def _is_token(value: object) -> bool:
     return isinstance(value, Value) and isinstance(value.type, Token)
-
-
-def _join(*tokens: Tok) -> Tok:
-    return Tok(max(t.read for t in tokens), max(t.write for t in tokens))
 
 
 # ---------------------------------------------------------------- loops
@@ -229,18 +225,23 @@ def lower_for(
     for i, value in zip(real, inner):
         low.values[args[i]] = value
     low.threaded = inner[len(real) :]
-    entered = _enter(low, o.region, [(a, carried[i]) for i, a in enumerate(args) if _is_token(a)])
+    ordered = {i: start for i, start in enumerate(carried) if isinstance(start, Tok)}
+    entered = _enter(low, o.region, [(args[i], start) for i, start in ordered.items()])
 
     def leave(end: Op | None) -> list[Val]:
         assert end is not None
+        for i in ordered:
+            entered.passes(i, low.get(end.operands[i]))
         return [*(low.get(end.operands[i]) for i in real), *low.threaded]
 
     end_region(low, lower_ops(low, o.region.ops, 0, Exits(kinds, leave)))
     low.line("}" + _attributes(low, o))
-    after = _exit(low, *entered)
+    _leave(low, entered)
     low.threaded = found[len(real) :]
     made = dict(zip(real, found))
-    return tuple(after if _is_token(v) else made.get(i) for i, v in enumerate(o.resultValues))
+    return tuple(
+        _exit(low, entered, i, ordered[i]) if _is_token(v) else made.get(i) for i, v in enumerate(o.resultValues)
+    )
 
 
 def _attributes(low: Lowering, o: For) -> str:
@@ -255,21 +256,66 @@ def _attributes(low: Lowering, o: For) -> str:
     return f" {{tt.loop_unroll_factor = {low.config.unroll} : i32}}" if low.config.unroll else ""
 
 
-def _enter(low: Lowering, block: Block, tokens: list[tuple[object, object]]) -> tuple[int, bool, bool]:
-    """Start the body of a loop: carried tokens follow whatever the body does."""
+@dataclass(slots=True)
+class Body:
+    """What is known about the order of accesses when the body of a loop starts."""
+
+    fenced: int
+    reads: bool
+    writes: bool
+    plain: int
+    """The number of accesses before it, other than through tensor maps."""
+    before: Tok
+    """What any token follows that the body has from outside."""
+    ended: dict[int, Tok] = field(default_factory=dict)
+    """What the tokens follow that the body passes on as each of the results."""
+
+    def passes(self, number: int, token: Tok) -> None:
+        """Note a token that the body passes on."""
+        self.ended[number] = join(self.ended.get(number, Tok()), token)
+
+
+def _enter(low: Lowering, block: Block, tokens: list[tuple[Value, Tok]]) -> Body:
+    """Start the body of a loop: carried tokens follow whatever the body does, or passes on from outside."""
     reads, writes = low.dirty(block)
+    taken = _taken(low, block)
+    before = join(taken, *(start for _, start in tokens))
+    body = Body(low.fenced, reads, writes, low.plain, before)
     low.tick += 1
     for arg, start in tokens:
-        assert isinstance(start, Tok)
-        low.values[arg] = Tok(low.tick if reads else start.read, low.tick if writes else start.write)  # type: ignore[index]
-    return low.fenced, reads, writes
+        found = join(start, taken)
+        low.values[arg] = Tok(
+            low.tick if reads else found.read,
+            low.tick if writes else found.write,
+            writes or found.wrote,
+            reads or found.plain,
+        )
+    return body
 
 
-def _exit(low: Lowering, fenced: int, reads: bool, writes: bool) -> Tok:
-    """End the body of a loop, which may not have run; return a token that follows all of it."""
-    low.fenced = min(low.fenced, fenced)
+def _taken(low: Lowering, block: Block) -> Tok:
+    """What any token follows that the operations of a block take from outside."""
+    inside = {v for o in walk(block) for v in (*o.results, *(a for b in o.blocks for a in b.args))}
+    inside.update(block.args)
+    used = (v for o in walk(block) for v in o.operands if _is_token(v) and v not in inside)
+    return join(*(low.get(v) for v in dict.fromkeys(used)))
+
+
+def _exit(low: Lowering, body: Body, number: int, start: Tok) -> Tok:
+    """Return the token of a result of a loop: it follows all of the body, which may not have run."""
+    found = join(start, body.ended.get(number, Tok()))
+    return Tok(
+        low.tick if body.reads else found.read,
+        low.tick if body.writes else found.write,
+        body.writes or found.wrote,
+        body.before.plain or low.plain > body.plain,
+    )
+
+
+def _leave(low: Lowering, body: Body) -> None:
+    """End the body of a loop, which may not have run."""
+    low.fenced = min(low.fenced, body.fenced)
     low.tick += 1
-    return Tok(low.tick if reads else -1, low.tick if writes else -1)
 
 
 def _lower_while(low: Lowering, o: Loop, carried: tuple[object, ...]) -> tuple[Val, tuple[object, ...]]:
@@ -292,13 +338,19 @@ def _lower_while(low: Lowering, o: Loop, carried: tuple[object, ...]) -> tuple[V
     kept, ends = body[1 : 1 + len(real)], body[1 + len(real) :]
     for i, value in zip(real, kept):
         low.values[args[i]] = value
-    entered = _enter(low, o.region, [(a, carried[i]) for i, a in enumerate(args) if i not in real])
+    ordered = [(args[i], start) for i, start in enumerate(carried) if isinstance(start, Tok)]
+    entered = _enter(low, o.region, ordered)
     # Triton before 3.9 asserts if a carried value never changes: the state alternates.
     toggled = low.map("arith.xori", body[0], low.constant(1, (), "i32"))
 
     def leave(end: Op | None) -> list[Val]:
         if isinstance(end, Break):
-            values = [low.get(v) for v, result in zip(end.operands, o.resultValues) if not _is_token(result)]
+            values = []
+            for i, (v, result) in enumerate(zip(end.operands, o.resultValues)):
+                if _is_token(result):
+                    entered.passes(i, low.get(v))
+                else:
+                    values.append(low.get(v))
             return [low.constant(LEFT, (), "i32"), *kept, *values]
         if isinstance(end, Return):
             return [low.constant(RETURNED, (), "i32"), *kept, *ends]
@@ -307,9 +359,11 @@ def _lower_while(low: Lowering, o: Loop, carried: tuple[object, ...]) -> tuple[V
 
     end_region(low, lower_ops(low, o.region.ops, 0, Exits(kinds, leave)))
     low.line("}")
-    after = _exit(low, *entered)
+    _leave(low, entered)
     made = iter(found[1 + len(real) :])
-    return found[0], tuple(after if _is_token(v) else next(made) for v in o.resultValues)
+    return found[0], tuple(
+        _exit(low, entered, i, Tok()) if _is_token(v) else next(made) for i, v in enumerate(o.resultValues)
+    )
 
 
 def lower_loop(low: Lowering, o: Loop, carried: tuple[object, ...]) -> tuple[object, ...]:

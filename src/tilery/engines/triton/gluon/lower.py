@@ -112,12 +112,12 @@ class Part(Lowering):
         found = self.box_of(o.view.type, view, index)
         if found is None or found.trimmed(least=2) != len(found.shape) - 2:
             raise refuse(o, "its tile is no box with two dimensions of a tensor map that the host can make")
-        if token is not None and token.write >= 0:
+        if token is not None and token.wrote:
             raise refuse(o, "the kernel may have written what it loads")
         feed = self.of_load[o]
         if o is feed.loads[0]:
             self._enter_stage(feed)
-        return self.take(feed, feed.loads.index(o), found), self.order(token, False)
+        return self.take(feed, feed.loads.index(o), found), self.through_map(token, self.order(token, False))
 
     def box_of(self, type: TileView, view: ViewRef, index: tuple[Val, ...]) -> Box | None:
         """The box of a tile that is copied."""
@@ -301,7 +301,7 @@ class Consumer(Part):
         """What no product multiplies is loaded through pointers, in the layout of what uses it."""
         if o in self.halved:
             raise refuse(o, "its index could overflow if it counted halves of tiles")
-        if self.config.gluon > 1 and token is not None and token.write >= 0:
+        if self.config.gluon > 1 and token is not None and token.wrote:
             raise refuse(o, "the other group of warps may write what it loads")
         ours, self.config = self.config, replace(self.config, views=POINTERS)
         try:
@@ -514,6 +514,8 @@ class Consumer(Part):
         """Write a tile: through a tensor map if nothing waits for it, or else through pointers."""
         type = o.view.type
         assert isinstance(type, TileView)
+        if self.config.gluon > 1 and token is not None and token.plain:
+            raise refuse(o, "the other group of warps may not have read what it writes")
         made = self.order(token, write=True)
         weak = o.memory_ordering_semantics is MemoryOrderingSemantics.WEAK
         if type.tensor_view.element.is_packed:
@@ -521,8 +523,8 @@ class Consumer(Part):
         found = box(self, type, view, index) if weak and ends_on_chunk(self, type, view, o.inbounds) else None
         anchored = o.tile in self.anchored
         if found is not None and found.trimmed(least=2) == len(found.shape) - 2:
-            self._store_box(tile, found, anchored)
-            return made
+            self._store_box(tile, found, anchored, token)
+            return self.through_map(token, made)
         if self.config.gluon > 1:
             raise refuse(o, "its index could overflow if it counted halves of tiles")
         place = locate(self, type, view, index, o.inbounds)
@@ -542,7 +544,7 @@ class Consumer(Part):
         self.line(f"tt.store {', '.join(args)} : {layouts.typed(place.pointers, layout)}")
         return made
 
-    def _store_box(self, tile: Val, found: Box, anchored: bool) -> None:
+    def _store_box(self, tile: Val, found: Box, anchored: bool, token: Tok | None) -> None:
         """Copy a tile to shared memory, and from there while the kernel goes on."""
         kept = found.axes[-2:]
         shape = tuple(tile.shape[k] for k in sorted(kept))
@@ -558,6 +560,7 @@ class Consumer(Part):
             written = self._converted(value, lies) if anchored else self._laid_out(value, lies)
         memory = f"%out{self.number}_{len(self.out_boxes)}"
         self.out_boxes[memory] = kind
+        self.fence_maps(token)
         self.line("ttng.async_tma_store_wait {pendings = 0 : i32}")
         self.line(f"ttg.local_store {written}, {memory} : {layouts.typed(value, lies)} -> {kind}")
         self.line("ttng.fence_async_shared {bCluster = false}")

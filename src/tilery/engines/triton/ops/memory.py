@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ....enums import MemoryOrderingSemantics as Ordering
 from ....ir import Value
 from ....ops import (
@@ -20,7 +22,7 @@ from ..emit import Val, tile_type
 from ..limits import PACKED_POINTERS
 from ..nibbles import load_nibbles, paired_dimension, store_nibbles
 from ..registry import lowers
-from ..state import Lowering, Tok
+from ..state import Lowering, Tok, join
 from .misc import get_num_tile_blocks, get_tile_block_id
 
 
@@ -37,7 +39,7 @@ def make_token(low: Lowering, o: MakeToken) -> Tok:
 
 @lowers(JoinTokens)
 def join_tokens(low: Lowering, o: JoinTokens, tokens: tuple[Tok, ...]) -> Tok:
-    return Tok(max(t.read for t in tokens), max(t.write for t in tokens))
+    return join(*tokens)
 
 
 @lowers(LoadPtrTko)
@@ -97,25 +99,20 @@ def alloca(low: Lowering, o: Alloca) -> Val:
     return low.bitcast(found, low.element(o.result))
 
 
-def _instruction(low: Lowering, text: str) -> None:
-    """A PTX instruction without operands, once in every thread."""
-    low.assembly(f"{text} mov.u32 $0, $1;", "=r,r", "i32", low.constant(0, (), "i32"), pure=False)
-
-
 @lowers(GdcWaitTko)
 def gdc_wait_tko(low: Lowering, o: GdcWaitTko, token: Tok | None) -> Tok:
     """Wait for the kernels before; targets without such launches have nothing to wait for."""
     if low.target.capability >= 90:
-        _instruction(low, "griddepcontrol.wait;")
+        low.instruction("griddepcontrol.wait;")
     low.tick += 1
-    return Tok(low.tick, low.tick)
+    return Tok(low.tick, low.tick, wrote=True)
 
 
 @lowers(GdcLaunchDependentsTko)
 def gdc_launch_dependents_tko(low: Lowering, o: GdcLaunchDependentsTko, token: Tok | None) -> Tok:
     made = low.order(token, write=True)
     if low.target.capability >= 90:
-        _instruction(low, "griddepcontrol.launch_dependents;")
+        low.instruction("griddepcontrol.launch_dependents;")
     return made
 
 
@@ -123,6 +120,6 @@ def gdc_launch_dependents_tko(low: Lowering, o: GdcLaunchDependentsTko, token: T
 def memory_fence_alias_tko(low: Lowering, o: MemoryFenceAliasTko, token: Tok | None) -> Tok:
     low.barrier()
     if low.target.nvidia:
-        _instruction(low, "fence.proxy.alias;")
+        low.instruction("fence.proxy.alias;")
         low.barrier()
-    return Tok()
+    return Tok() if token is None else replace(token, read=-1, write=-1)

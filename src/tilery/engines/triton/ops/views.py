@@ -100,11 +100,11 @@ def load_view_tko(
     assert isinstance(type, TileView) and isinstance(tile, Tile)
     made = low.order(token, False, o.memory_ordering_semantics is Ordering.ACQUIRE)
     element = type.tensor_view.element
-    weak = o.memory_ordering_semantics is Ordering.WEAK and (token is None or token.write < 0)
+    weak = o.memory_ordering_semantics is Ordering.WEAK and (token is None or not token.wrote)
     found = box(low, type, view, index) if weak else None
     if found is not None:
         low.notes["descriptors"] += 1
-        return _load_box(low, type, found), made
+        return _load_box(low, type, found), low.through_map(token, made)
     place = locate(low, type, view, index, o.inbounds)
     kind = carrier(element, low.target, memory=True)
     padding = None
@@ -141,8 +141,9 @@ def store_view_tko(
     if found is not None:
         low.notes["descriptors"] += 1
         value = _box_value(low, tile, found)
+        low.fence_maps(token)
         low.line(f"tt.descriptor_store {found.at}, {value.name} : {found.type}, {value.type}")
-        return made
+        return low.through_map(token, made)
     place = locate(low, type, view, index, o.inbounds)
     if type.tensor_view.element.is_packed:
         _store_nibbles(low, type, view, place, tile)

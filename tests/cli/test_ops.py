@@ -8,6 +8,7 @@ import pytest
 
 from tilery.cli.main import main
 from tilery.ops import registered
+from tilery.ops.names import ALSO
 
 
 def test_ops_lists_every_operation(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,7 +45,9 @@ def test_ops_says_when_an_operation_came(capsys: pytest.CaptureFixture[str]) -> 
     assert "new in bytecode 13.2" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "wanted"), [("load", "load_view_tko"), ("matmul", "mmaf")])
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("load", "load_view_tko"), ("matmul", "mmaf"), ("tl.dot", "mmaf"), ("cumsum", "scan")]
+)
 def test_ops_understands_other_names(name: str, wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", name]) == 2
     assert wanted in capsys.readouterr().err
@@ -53,3 +56,14 @@ def test_ops_understands_other_names(name: str, wanted: str, capsys: pytest.Capt
 def test_ops_takes_names_of_classes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", "AddF", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "addf"
+
+
+@pytest.mark.parametrize(("prefix", "module"), [("ct.", "cuda.tile"), ("tl.", "triton.language")])
+def test_other_names_exist_in_their_languages(prefix: str, module: str) -> None:
+    language = pytest.importorskip(module)
+    names = {name.removeprefix(prefix) for each in ALSO.values() for name in each if name.startswith(prefix)}
+    assert len(names) > 20 and {name for name in names if not hasattr(language, name)} == set()
+
+
+def test_other_names_are_those_of_operations() -> None:
+    assert set(ALSO) <= {opdef.mnemonic for opdef in registered()}

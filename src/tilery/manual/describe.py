@@ -13,6 +13,7 @@ from ..declare.fields import INFER, REQUIRED, Field
 from ..declare.operation import OpDef
 from ..declare.relations import Trait
 from ..ops import For, If, Loop, registered
+from ..ops.names import also
 from ..types import F32, I32, PaddingValue, Tile, Type
 from ..version import SUPPORTED, Version
 
@@ -37,6 +38,7 @@ def describe(opdef: OpDef, version: Version | None = None) -> dict[str, Any]:
         "summary": opdef.summary,
         "description": opdef.description,
         "formerly": opdef.formerly or None,
+        "also": list(also(opdef.mnemonic)),
         **{title: [_field(f) for f in fields if f.role == role] for role, title in ROLES.items()},
         "traits": {trait.name.lower(): trait.value for trait in Trait if opdef.has(trait)},
         "effect": effect_of(opdef).value,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from typing import Any
 
 from ..declare.operation import OpDef
+from ..ops.names import also
 from ..text import format
 from .describe import ROLES, describe, spans
 from .markdown import code, slug, table
@@ -38,6 +39,23 @@ def index_page(chapters: dict[str, list[OpDef]]) -> Iterator[str]:
         yield from table(["Operation", "Since", "Summary"], rows)
 
 
+def names_page(chapters: dict[str, list[OpDef]]) -> Iterator[str]:
+    """List the operations by the names that they have in cuTile, Triton and CUDA."""
+    yield from ("# Operations by the names of cuTile, Triton and CUDA", "")
+    yield "What `ct.bid`, `tl.dot` or `blockIdx` is called in Tile IR: the name that you know, and the operation."
+    yield "`ct` is `cuda.tile`, `tl` is `triton.language`. A name may become several operations, depending on types."
+    yield "`tilery ops cumsum` finds them in a terminal."
+    yield ""
+    found: dict[str, list[str]] = {}
+    for group, opdefs in chapters.items():
+        for opdef in opdefs:
+            link = f"[{opdef.mnemonic}](operations/{slug(group)}.md#{opdef.mnemonic})"
+            for name in also(opdef.mnemonic):
+                found.setdefault(name, []).append(link)
+    order = sorted(found, key=lambda name: (name.rpartition(".")[2].lower(), name))
+    yield from table(["You know", "In Tile IR"], [(related([name]), ", ".join(found[name])) for name in order])
+
+
 def _legend() -> Iterator[str]:
     """Explain how to read the syntax, with the docstring of the module that defines it."""
     yield from ("## How to read the syntax", "")
@@ -55,6 +73,8 @@ def operation(opdef: OpDef) -> Iterator[str]:
     if opdef.formerly:
         facts.append(f"formerly `{opdef.formerly}`")
     yield from (", ".join(facts) + ".", "")
+    if data["also"]:
+        yield from (f"Related names: {related(data['also'])}.", "")
     yield from code(_syntax(opdef))
     for title in ROLES.values():
         yield from _fields(title, data[title])
@@ -65,6 +85,11 @@ def operation(opdef: OpDef) -> Iterator[str]:
     yield from ("Example:", "")
     yield from code(data["example"], "mlir")
     yield from _layouts(data["layout"])
+
+
+def related(names: Iterable[str]) -> str:
+    """List what other languages call an operation; names of code are marked as such."""
+    return ", ".join(f"`{name}`" if "." in name or "_" in name else name for name in names)
 
 
 def _syntax(opdef: OpDef) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .describe import groups
 from .markdown import slug
-from .operations import chapter_page, index_page
+from .operations import chapter_page, index_page, names_page
 from .tables import attributes_page, enums_page, execution_page, types_page, versions_page
 
 HEADER = "<!-- Made by `python -m tilery.docs` from the tables in src/tilery. Do not edit. -->\n"
@@ -25,6 +25,7 @@ def pages() -> dict[str, str]:
         "attributes.md": attributes_page(),
         "enums.md": enums_page(),
         "versions.md": versions_page(),
+        "names.md": names_page(chapters),
         "execution.md": execution_page(),
         "operations/index.md": index_page(chapters),
     }

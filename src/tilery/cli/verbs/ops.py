@@ -95,6 +95,8 @@ def op_text(op: dict[str, Any]) -> str:
     if op["description"]:
         lines += ["", op["description"]]
     lines += ["", f"since {op['since']}, opcode 0x{op['opcode']:02X}, class {op['class']}{former}"]
+    if op["also"]:
+        lines += [f"related names: {', '.join(op['also'])}"]
     width = max((len(f["python"]) for title in TITLES for f in op[title]), default=0)
     for title in TITLES:
         if op[title]:

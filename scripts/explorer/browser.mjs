@@ -353,6 +353,8 @@ await check("Compile shows Tile IR, and lines are linked both ways", async () =>
   const line = await source.evaluate(() => { const lines = [...document.querySelector("#pane-source .editor").shadowRoot.querySelectorAll(".cm-line")]; const at = lines.find(l => l.textContent.includes("ct.store")).getBoundingClientRect(); return {x: at.left + 60, y: at.top + at.height / 2}; });
   await source.mouse.click(line.x, line.y);
   must((await source.evaluate(() => [...globalThis.tilery.state.related].map(globalThis.tilery.opName))).includes("store_view_tko"), "the line has no store");
+  must((await source.textContent(".status")).endsWith("operations, legal"), await source.textContent(".status"));
+  must(await source.locator(".main-tabs [aria-selected=true]:visible").count() === 1, "no tab is marked while the source has the focus");
   await picture(source, "cutile");
 });
 await check("the compiled kernel runs with the arguments of its signature", async () => {
@@ -376,6 +378,7 @@ if (config.cpp) {
     await source.waitForFunction(() => globalThis.tilery.state.analysis !== null);
     const linked = await source.evaluate(() => { const found = globalThis.tilery.state.analysis; return found.ops.place.filter(p => p >= 0).length; });
     must(linked > 5, `${linked} operations with lines`);
+    await source.waitForFunction(() => [...document.querySelector("#pane-ir .editor").shadowRoot.querySelectorAll(".cm-line")].some(l => l.textContent.includes("entry @") && l.getBoundingClientRect().top < innerHeight), null, {timeout: 5000});
     await picture(source, "cpp");
   });
 }

@@ -87,6 +87,29 @@ def test_errors_are_at_their_places() -> None:
     assert [found["ops"]["names"][n] for n in found["ops"]["name"]] == ["module", "entry", "iota", "return"]
 
 
+UNUSED = """entry @k(%p: tile<ptr<f32>>, %x: tile<f32>, %n: tile<i32>) {
+  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+"""
+
+
+def test_findings_of_the_linter_have_their_severity_and_rule() -> None:
+    found = ask("analyse", text=UNUSED)
+    assert found["legal"]
+    assert [(d["severity"], d["rule"]) for d in found["diagnostics"]] == [("info", "unused-argument")]
+
+
+def test_arguments_that_a_front_end_passes_are_no_findings() -> None:
+    b = tilery.Builder()
+    with b.loc("k.py", 2, 3), b.entry("k", p="ptr<f32>", x="f32", n="i32") as k:
+        b.store_ptr(k.p, k.x)
+    explorer = Explorer([File("k.tileirbc", tilery.dumps(b.module))])
+    opened = explorer.answer({"do": "open", "file": 0})
+    found = explorer.answer({"do": "analyse", "text": opened["text"], "origin": opened["origin"]})
+    assert found["legal"] and found["diagnostics"] == []
+
+
 def test_views_of_a_broken_text_are_errors_with_a_place() -> None:
     for what in ("bytes", "pipeline", "cost", "form"):
         error = Explorer().answer({"do": what, "text": BROKEN})["error"]

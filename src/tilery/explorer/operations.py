@@ -71,22 +71,32 @@ def functions(opened: Opened) -> list[dict[str, Any]]:
     return found
 
 
+_LEVELS: dict[lsp.DiagnosticSeverity | None, str] = {
+    lsp.DiagnosticSeverity.Error: "error",
+    lsp.DiagnosticSeverity.Warning: "warning",
+}
+
+
 def diagnostics(opened: Opened) -> list[dict[str, Any]]:
-    """List errors and warnings, as the language server does."""
+    """List errors, warnings and notes, as the language server does; `rule` names the rule of the linter."""
+    from ..lsp.diagnostics import LINT
     from ..lsp.diagnostics import diagnostics as find
 
     lines, out = opened.document.lines, opened.units.out
+    # A front end passes the sizes and strides of an array, needed or not. The locations tell, which the text lacks.
+    from_source = opened.origin is not None and any(opened.locations)
     found = []
     for each in find(opened.document):
+        rule = str(each.code) if each.source == LINT else ""
+        if from_source and rule == "unused-argument":
+            continue
         related = [
             {"at": out(lines.offset(r.location.range.start)), "message": r.message}
             for r in each.related_information or ()
         ]
         start, end = lines.offset(each.range.start), lines.offset(each.range.end)
-        severity = "warning" if each.severity is lsp.DiagnosticSeverity.Warning else "error"
-        found.append(
-            {"start": out(start), "end": out(end), "severity": severity, "message": each.message, "related": related}
-        )
+        made: dict[str, Any] = {"start": out(start), "end": out(end), "message": each.message, "related": related}
+        found.append({**made, "severity": _LEVELS.get(each.severity, "info"), "rule": rule})
     return found
 
 

@@ -100,6 +100,15 @@
     timer = setTimeout(T.analyse, 200);
   };
 
+  const plural = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+
+  /** How many operations, or errors; a legal text may have findings of the linter. */
+  function summary({legal, ops, diagnostics}) {
+    if (!legal) return plural(diagnostics.filter(d => d.severity === "error").length, "error");
+    const findings = diagnostics.length ? `, ${plural(diagnostics.length, "finding")}` : "";
+    return `${plural(ops.name.length - 1, "operation")}, legal${findings}`;
+  }
+
   T.analyse = async () => {
     const version = T.state.version;
     if (T.state.text === null) return;
@@ -112,9 +121,7 @@
     }
     T.state.analysis = found;
     T.index(found);
-    const errors = found.diagnostics.filter(d => d.severity === "error").length;
-    const count = found.ops.name.length - 1;
-    T.status(errors ? `${errors} error${errors > 1 ? "s" : ""}` : `${count.toLocaleString("en")} operations, legal`, errors > 0);
+    T.status(summary(found), found.diagnostics.some(d => d.severity === "error"));
     T.emit("analysis");
   };
 

@@ -3,7 +3,7 @@
 (() => {
   const T = globalThis.tilery, V = globalThis.tileryVendor;
   const marks = T.lineMarks();
-  let view = null, quiet = false, stale = false;
+  let view = null, quiet = false, stale = false, fresh = false;
 
   const hover = V.hoverTooltip(async (view, at) => {
     if (T.state.exported) return null;
@@ -59,7 +59,8 @@
     const found = T.state.analysis ? T.state.analysis.diagnostics : [];
     const length = view.state.doc.length;
     const all = found.map(d => ({
-      from: Math.min(d.start, length), to: Math.min(d.end, length), severity: d.severity, message: d.message, source: "tilery",
+      from: Math.min(d.start, length), to: Math.min(d.end, length), severity: d.severity, source: d.rule ? `lint: ${d.rule}` : "tilery",
+      message: [d.message, ...d.related.map(r => `line ${view.state.doc.lineAt(Math.min(r.at, length)).number}: ${r.message}`)].join("\n"),
     }));
     for (const report of T.reportsInText()) {
       const start = T.state.analysis.ops.start[report.op];
@@ -98,13 +99,24 @@
     } else view.dispatch({effects});
   }
 
-  T.on("document", setText);
+  /** Begin at the first kernel: compilers of C++ write many globals before it. */
+  function showKernel() {
+    const {functions, ops} = T.state.analysis;
+    const first = functions.find(f => f.kind === "entry");
+    const start = first ? ops.start[first.id] : -1;
+    if (start < 0 || view.state.doc.lineAt(Math.min(start, view.state.doc.length)).number <= 10) return;
+    view.dispatch({effects: V.EditorView.scrollIntoView(start, {y: "start"})});
+  }
+
+  T.on("document", () => { setText(); fresh = true; });
   T.on("edited", () => { stale = true; });
   T.on("analysis", () => {
     if (stale) T.select(T.opAt(view.state.selection.main.head), "ir");  // ids have changed
     stale = false;
     showDiagnostics();
     showSelection("ir");
+    if (fresh && T.state.selected < 0) showKernel();
+    fresh = false;
   });
   T.on("run", showDiagnostics);
   T.on("select", showSelection);

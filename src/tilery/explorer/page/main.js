@@ -17,12 +17,21 @@
       const current = each.id === id;
       each.element.classList.toggle("current", current);
       if (pane.side === "right") each.element.classList.toggle("tab-current", current && each.side === "right");
-      buttons.get(each.id).classList.toggle("current", current);
-      buttons.get(each.id).setAttribute("aria-selected", String(current));
     }
+    markTabs();
     visible();
     for (const each of T.panes) if (each.visible) T.refresh(each);
   };
+
+  /** Mark the tab of the pane that is shown. In two columns the panes on the left have no tab. */
+  function markTabs() {
+    const hasTab = buttons.get(T.currentPane).offsetParent !== null;
+    for (const each of T.panes) {
+      const shown = hasTab ? each.id === T.currentPane : each.element.classList.contains("tab-current");
+      buttons.get(each.id).classList.toggle("current", shown);
+      buttons.get(each.id).setAttribute("aria-selected", String(shown));
+    }
+  }
 
   function visible() {
     for (const pane of T.panes) pane.visible = pane.element.offsetParent !== null;
@@ -68,7 +77,7 @@
     });
     right.prepend(bar);
     T.replace(app, header, banner, T.h("main", {}, left, right));
-    addEventListener("resize", () => { visible(); for (const each of T.panes) if (each.visible) T.refresh(each); });
+    addEventListener("resize", () => { markTabs(); visible(); for (const each of T.panes) if (each.visible) T.refresh(each); });
     app.addEventListener("dragover", event => event.preventDefault());
     app.addEventListener("drop", event => {
       event.preventDefault();

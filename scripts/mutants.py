@@ -186,6 +186,8 @@ def ask_golden(args: argparse.Namespace) -> int:
                 continue
             for field, rows in vars(found).items():
                 getattr(groups, field).update(rows)
+        if not groups.digests:
+            return 1
         groups.save(args.groups)
     unstable = sum(not row for rows in groups.digests.values() for row in rows)
     say(args, f"{len(groups.digests)} groups, {sum(groups.seconds.values()):.0f} s, {unstable} rows not compared")

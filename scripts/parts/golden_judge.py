@@ -152,7 +152,7 @@ def _child(task: Task, groups: Groups, copy: Path, file: Path) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         os.chdir(copy)
         sys.dont_write_bytecode = True
-        mine = str(Path(__file__).resolve().parent.parent.parent)
+        mine = tuple(f"{Path(__file__).resolve().parents[2]}{os.sep}{each}" for each in ("src", "tests", "scripts"))
         sys.path[:] = [f"{copy}/src", f"{copy}/tests", *(path for path in sys.path if not path.startswith(mine))]
         if task.change is not None:
             path = copy / task.change.file

@@ -1,10 +1,12 @@
-"""Time kernels on a GPU by the judge's timing stage and by the method of `bench/gpu.py`, in turn.
+"""Time kernels on a GPU by the judge's timing stage and by the method of `bench/gpu.py`, round by round in turn.
 
-    python scripts/judging/gpu_timing.py run RESULTS.json [--only TEXT] [--turns 3] [--workers 4] [--minutes 2.5]
+    python scripts/judging/gpu_timing.py run RESULTS.json [--only TEXT] [--rounds 11] [--workers 10] [--minutes 1]
     python scripts/judging/gpu_timing.py compile          the kernels for sm_90, without a GPU
 
-Each kernel has a process of its own: inputs and references are computed side by side, and one process at a time uses
-the GPU. Both methods launch the same machine code, which the rules of engine `gpu` choose.
+Each kernel has a process of its own: inputs are drawn side by side, and one process at a time uses the GPU. All series
+launch the same machine code, which the rules of engine `gpu` choose, on the same memory. Each method has two series, so
+that the page can tell how far it differs from itself; a further one is the stage on one copy of the memory, where what
+fits stays in the cache, as it does for `bench/gpu.py`.
 """
 
 from __future__ import annotations
@@ -16,30 +18,30 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import checkout  # noqa: F401  # lets Python find tilery
 from judging.parts import HERE
+from tilery.engines.cuda.driver import open_driver
+from tilery.engines.cuda.timing import interleaved, screened
 from tilery.judge import Judge, Problem, parse_problem
 from tilery.judge.candidates import compile_source
-from tilery.judge.program import Submission
-from tilery.judge.stages.executing import load
-from tilery.judge.stages.timing import measure
+from tilery.judge.device import DeviceProgram, bound_to_copies, drawn_copies
+from tilery.judge.program import CandidateProgram
+from tilery.judge.stages.executing import LoadedSubmission, load
 from tilery.judge.starting import start
-from tilery.judge.timer import alone
+from tilery.judge.timer import alone, inputs_of
 
 ENGINE = "gpu"
-STAGES = ("compile", "verify", "static", "time")
-ROUNDS = 15
-BENCH_ROUNDS = 5
-"""The rounds of `bench/gpu.py`."""
-TYPES = {"f32": "float32", "f16": "float16"}
+SEED = 1
+LIMIT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,53 +71,53 @@ def kernels() -> list[Timed]:
     return found
 
 
-# ---------------------------------------------------------------- the other method
+# ---------------------------------------------------------------- one of them
+
+BENCH, STAGE, WARM = "bench", "stage", "stage on one copy"
+AGAIN = " again"
 
 
-def bench(problem: Problem, submission: Submission) -> list[float]:
-    """Return the seconds of a launch as `bench/gpu.py` measures them: on tensors of torch, the same for each launch."""
-    import torch
-
-    from tilery.engines.cuda.driver import open_driver
-    from tilery.engines.cuda.timing import interleaved, screened
-
-    shape, program = problem.shapes[0], submission.programs[0]
-    loaded, driver = load(submission), open_driver()
-    (launch,) = program.launches
-    with alone():
-        tensors = {
-            each.name: torch.randn(problem.extents(each, shape), device="cuda").to(getattr(torch, TYPES[each.type]))
-            for each in problem.arguments
-        }
-        kernel: Any = loaded.kernel(launch.module, launch.entry, ENGINE)
-        args = [tensors[slot.buffer].data_ptr() + slot.offset if slot.buffer else slot.value for slot in launch.slots]
-        torch.cuda.synchronize()
-        with kernel.bind(launch.grid, args) as bound:
-            bound.run(5.0)
-            estimate = screened(driver, bound.launch, limit=5.0)
-            return interleaved(driver, {0: (bound.launch, estimate)}, rounds=BENCH_ROUNDS)[0]
+def bench(made: DeviceProgram) -> Iterator[float]:
+    """Yield the seconds of a launch in each round, as `bench/gpu.py` measures them: on the same memory each time."""
+    launch = made.launches[0]
+    estimate = screened(made.driver, launch, limit=LIMIT)
+    while True:
+        yield interleaved(made.driver, {0: (launch, estimate)}, rounds=1)[0][0]
 
 
-def one(name: str, turns: int) -> dict[str, Any]:
-    """Time a kernel by both methods in turn."""
+def in_turn(made: DeviceProgram, rounds: int) -> dict[str, list[float]]:
+    """Time one round of each series, and again, each time from another one on."""
+    series: dict[str, Iterator[float]] = {BENCH: bench(made), BENCH + AGAIN: bench(made)}
+    series |= {name: made.rounds(rounds, LIMIT) for name in (STAGE, STAGE + AGAIN)}
+    series[WARM] = made.rounds(rounds, LIMIT, copies=1)
+    found: dict[str, list[float]] = {name: [] for name in series}
+    names = list(series)
+    for number in range(rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            found[name].append(next(series[name]))
+    return found
+
+
+def one(name: str, rounds: int) -> dict[str, Any]:
+    """Time a kernel by all series."""
     timed = next(each for each in kernels() if each.name == name)
     problem = timed.problem()
-    rows: dict[str, Any] = {"name": name, "shape": problem.shapes[0].name, "judge": [], "bench": []}
-    with Judge(problem, stages=STAGES, timing={"engine": ENGINE, "rounds": ROUNDS}) as judge:
+    shape = problem.shapes[0]
+    with Judge(problem) as judge:
         submission = compile_source(timed.text.encode(), "candidate.py", problem, judge.jail)
-        options = {"engine": ENGINE, "rounds": ROUNDS, "seed": 1, "keep": 0}
-        for turn in range(turns):
-            rows["bench"].append(median(bench(problem, submission)))
-            if turn:
-                rows["judge"].append(median(measure(judge, submission, 0, options)[0]["seconds"]))
-                continue
-            started = time.monotonic()
-            result = judge.judge_source(timed.text, "candidate.py")
-            rows |= {"verdict": result.verdict, "reason": result.reason}
-            facts = next((each.facts for each in result.stages if each.stage == "time"), {})
-            rows |= {"facts": facts, "stage_seconds": time.monotonic() - started}
-            rows["judge"].append(facts.get("median"))
-    return rows
+    loaded, program, driver = load(submission), submission.programs[0], open_driver()
+    list(compiled(loaded, program, driver.target))  # side by side, while nothing is timed
+    copies = drawn_copies(driver, problem, shape, program, inputs_of(problem, shape, SEED, 0), SEED)
+    with alone(), bound_to_copies(loaded, program, problem, copies, ENGINE, LIMIT) as made:
+        started = time.monotonic()
+        found = in_turn(made, rounds)
+        seconds = time.monotonic() - started
+    held = sum(each.size for each in copies[0].values())
+    return {
+        "name": name, "shape": shape.name, "copies": len(made.places), "bytes": held, "cache": driver.cache_bytes,
+        "series": found, "seconds": seconds,
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------- all of them
@@ -125,10 +127,10 @@ def run(args: argparse.Namespace) -> int:
     """Time every kernel, a few processes side by side."""
     chosen = [each.name for each in kernels() if args.only in each.name]
     deadline = time.monotonic() + 60 * args.minutes
-    environment = {**os.environ, "TILERY_GPU_CHOICE": "rules", "OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "4"}
+    environment = {**os.environ, "TILERY_GPU_CHOICE": "rules", "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
 
     def ask(name: str) -> dict[str, Any]:
-        command = [sys.executable, __file__, "one", name, "--turns", str(args.turns)]
+        command = [sys.executable, __file__, "one", name, "--rounds", str(args.rounds)]
         try:
             left = max(1.0, deadline - time.monotonic())
             done = subprocess.run(command, capture_output=True, timeout=left, env=environment)
@@ -142,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
 
     with ThreadPoolExecutor(args.workers) as pool:
         rows = list(pool.map(ask, chosen))
-    found = {"gpu": {"rows": rows, "device": device(), "turns": args.turns}}
+    found = {"gpu": {"rows": rows, "device": device(), "rounds": args.rounds}}
     args.results.write_text(json.dumps(found, indent=1), "utf-8")
     return 0
 
@@ -158,20 +160,25 @@ def device() -> dict[str, str]:
 
 def compile_all(only: str, target: str = "sm_90") -> int:
     """Compile the kernels without a GPU."""
-    from tilery.engines.gpu.variants import VariantCompiler, default_variant, installed
-    from tilery.engines.work import work_of
-
     for timed in [each for each in kernels() if only in each.name]:
         problem = timed.problem()
         with Judge(problem) as judge:
             submission = compile_source(timed.text.encode(), "candidate.py", problem, judge.jail)
-        loaded = load(submission)
-        for launch in submission.programs[0].launches:
-            module = loaded.modules[launch.module]
-            variant = default_variant(work_of(module.entries[0]), installed())
-            binary = VariantCompiler(variant).compile(module, module.entries[0], target)
-            print(timed.name, launch.grid, variant.label, len(binary.image), flush=True)
+        for label, size in compiled(load(submission), submission.programs[0], target):
+            print(timed.name, label, size, flush=True)
     return 0
+
+
+def compiled(loaded: LoadedSubmission, program: CandidateProgram, target: str) -> Iterator[tuple[str, int]]:
+    """Compile kernels as the rules say, so that they are in the cache on the disk; yield labels and sizes."""
+    from tilery.engines.gpu.variants import VariantCompiler, default_variant, installed
+    from tilery.engines.work import work_of
+
+    for launch in program.launches:
+        module = loaded.modules[launch.module]
+        entry = next(each for each in module.entries if each.sym_name == launch.entry)
+        variant = default_variant(replace(work_of(entry), blocks=prod(launch.grid)), installed())
+        yield variant.label, len(VariantCompiler(variant).compile(module, entry, target).image)
 
 
 def main() -> int:
@@ -182,17 +189,17 @@ def main() -> int:
     runs = verbs.add_parser("run")
     runs.add_argument("results", type=Path)
     runs.add_argument("--only", default="", metavar="TEXT")
-    runs.add_argument("--turns", type=int, default=3)
-    runs.add_argument("--workers", type=int, default=4)
-    runs.add_argument("--minutes", type=float, default=2.5)
+    runs.add_argument("--rounds", type=int, default=11)
+    runs.add_argument("--workers", type=int, default=10)
+    runs.add_argument("--minutes", type=float, default=1.0)
     ones = verbs.add_parser("one")
     ones.add_argument("name")
-    ones.add_argument("--turns", type=int, default=3)
+    ones.add_argument("--rounds", type=int, default=11)
     args = parser.parse_args()
     if args.verb == "compile":
         return compile_all(args.only)
     if args.verb == "one":
-        print(json.dumps(one(args.name, args.turns)))
+        print(json.dumps(one(args.name, args.rounds)))
         return 0
     return run(args)
 

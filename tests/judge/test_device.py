@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,16 @@ def test_rolled_inputs_hold_the_same_numbers() -> None:
     bits = np.arange(1000, dtype=np.uint32).reshape(10, 100)
     other = device.rolled({"x": bits}, 3)["x"]
     assert not np.array_equal(other, bits) and np.array_equal(np.sort(other.reshape(-1)), bits.reshape(-1))
+
+
+def test_one_copy_is_launched_again_and_again() -> None:
+    """The timing stage on one copy measures what `bench/gpu.py` does: the memory of each launch is the same."""
+    launched: list[int] = []
+    launches: list[device.Launch] = [partial(launched.append, number) for number in range(3)]
+    made = device.DeviceProgram(Driver(FakeCuda()), [{}, {}, {}], launches, [])
+    assert len(list(made.rounds(2, 10.0, copies=1))) == 2 and set(launched) == {0}
+    launched.clear()
+    assert len(list(made.rounds(2, 10.0))) == 2 and launched[:6] == [0, 1, 2, 0, 1, 2]
 
 
 def test_small_memory_has_many_copies() -> None:

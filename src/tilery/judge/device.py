@@ -78,6 +78,78 @@ def rolled(inputs: Mapping[str, Array], number: int) -> dict[str, Array]:
     return {name: np.roll(bits.reshape(-1), 257 * number).reshape(bits.shape) for name, bits in inputs.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceProgram:
+    """A program on a GPU, bound to several copies of its memory."""
+
+    driver: Driver
+    places: list[dict[str, DeviceBuffer]]
+    launches: list[Launch]
+    """All launches of the program, on each of the copies."""
+    restored: list[str]
+    """What a program reads and writes, so that it is restored before each launch."""
+
+    def rounds(self, rounds: int, limit: float, copies: int = COPIES) -> Iterator[float]:
+        """Yield the seconds of a launch in each round, as the mean of several, on at most so many copies in turn."""
+        driver, places = self.driver, self.places[:copies]
+        turns = cycle(range(len(places)))
+
+        def prepare(number: int) -> None:
+            for name in self.restored:
+                places[number][name].restore(driver)
+
+        def one() -> None:
+            number = next(turns)
+            prepare(number)
+            self.launches[number]()
+
+        def alone() -> float:
+            number = next(turns)
+            prepare(number)
+            return elapsed(driver, self.launches[number], 1, limit=limit)
+
+        estimate = screened(driver, one, limit=limit)
+        count = min(MOST, max(len(places), fitting(estimate, BLOCK_SECONDS)))
+        for _ in range(rounds):
+            for place in places:
+                for each in place.values():
+                    each.restore(driver)
+            for _ in range(fitting(estimate, HEAT_SECONDS)):
+                one()
+            if self.restored:
+                yield sum(alone() for _ in range(count)) / count
+            else:
+                yield elapsed(driver, one, count, limit=limit)
+
+
+@contextmanager
+def bound_to_copies(
+    loaded: LoadedSubmission, program: CandidateProgram, problem: Problem, copies: list[dict[str, GuardedMemory]],
+    engine: str, limit: float,
+) -> Iterator[DeviceProgram]:  # fmt: skip
+    """Compile a program and bind it to copies of its memory for as long as the context lasts.
+
+    The last copy stays on the host: it is for a first launch, which is checked as any other one.
+    """
+    driver = open_driver()
+    restored = [each.name for each in problem.arguments if each.role == "inout"]
+    restored += [name for name, each in program.scratch.items() if each.content is not None]
+    *copies, first = copies
+    with ExitStack() as stack:
+        kernels: list[Any] = [loaded.kernel(each.module, each.entry, engine) for each in program.launches]
+        execute(loaded, program, first, left=lambda: limit, engine=engine)  # engine gpu chooses a variant
+        places, launches = [], []
+        for buffers in copies:
+            places.append(stack.enter_context(on_device(driver, buffers)))
+            bound = []
+            for kernel, launch in zip(kernels, program.launches):
+                pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in kernel.params]
+                args = [slot_value(slot, places[-1], is_ptr) for slot, is_ptr in zip(launch.slots, pointers)]
+                bound.append(stack.enter_context(kernel.bind(launch.grid, args)))
+            launches.append(_in_turn([each.launch for each in bound]))
+        yield DeviceProgram(driver, places, launches, restored)
+
+
 def measure_on_device(
     loaded: LoadedSubmission, program: CandidateProgram, problem: Problem, shape: Shape, inputs: Mapping[str, Array],
     request: Mapping[str, Any], limit: float, alone: Callable[[], AbstractContextManager[None]],
@@ -86,35 +158,34 @@ def measure_on_device(
 
     The context `alone` is entered for what uses the GPU.
     """
-    driver = open_driver()
-    first, drawn = (make_buffers(problem, shape, program, inputs, Poison(request["seed"])) for _ in range(2))
-    every = [
-        make_buffers(problem, shape, program, rolled(inputs, number), Poison(request["seed"] + number))
-        for number in range(1, copies_for(driver, drawn))
-    ]
-    chosen = request["keep"] % (len(every) + 1)
-    every.insert(chosen, drawn)
-    restored = [each.name for each in problem.arguments if each.role == "inout"]
-    restored += [name for name, each in program.scratch.items() if each.content is not None]
-    with alone(), ExitStack() as stack:
-        kernels: list[Any] = [loaded.kernel(each.module, each.entry, request["engine"]) for each in program.launches]
-        execute(loaded, program, first, left=lambda: limit, engine=request["engine"])  # engine gpu chooses a variant
-        places, launches = [], []
-        for buffers in every:
-            places.append(stack.enter_context(on_device(driver, buffers)))
-            bound = []
-            for kernel, launch in zip(kernels, program.launches):
-                pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in kernel.params]
-                args = [slot_value(slot, places[-1], is_ptr) for slot, is_ptr in zip(launch.slots, pointers)]
-                bound.append(stack.enter_context(kernel.bind(launch.grid, args)))
-            launches.append(_in_turn([each.launch for each in bound]))
-        seconds = list(_rounds(driver, places, launches, restored, request["rounds"], limit))
+    driver, seed = open_driver(), request["seed"]
+    copies = drawn_copies(driver, problem, shape, program, inputs, seed)
+    chosen = request["keep"] % (len(copies) - 1)
+    drawn = copies.pop(0)
+    copies.insert(chosen, drawn)
+    with alone(), bound_to_copies(loaded, program, problem, copies, request["engine"], limit) as made:
+        seconds = list(made.rounds(request["rounds"], limit))
         driver.synchronize()
         for name, buffer in drawn.items():
-            driver.copy_out(int(buffer.raw.ctypes.data), places[chosen][name].start, len(buffer.raw))
+            driver.copy_out(int(buffer.raw.ctypes.data), made.places[chosen][name].start, len(buffer.raw))
         bandwidth = copy_bandwidth(driver)
-    facts = {"seconds": seconds, "bandwidth": bandwidth, "clock": "device", "copies": len(every)}
+    facts = {"seconds": seconds, "bandwidth": bandwidth, "clock": "device", "copies": len(made.places)}
     return facts, outputs_of(problem, shape, drawn)
+
+
+def drawn_copies(
+    driver: Driver, problem: Problem, shape: Shape, program: CandidateProgram, inputs: Mapping[str, Array], seed: int
+) -> list[dict[str, GuardedMemory]]:
+    """Return copies of a program's memory. The first and the last hold the inputs; others hold their numbers elsewhere.
+
+    The last is for the first launch, which is not timed.
+    """
+    drawn, first = (make_buffers(problem, shape, program, inputs, Poison(seed)) for _ in range(2))
+    others = [
+        make_buffers(problem, shape, program, rolled(inputs, number), Poison(seed + number))
+        for number in range(1, copies_for(driver, drawn))
+    ]
+    return [drawn, *others, first]
 
 
 def copies_for(driver: Driver, buffers: Mapping[str, GuardedMemory]) -> int:
@@ -132,45 +203,6 @@ def _in_turn(launches: list[Launch]) -> Launch:
             launch()
 
     return run
-
-
-def _rounds(
-    driver: Driver,
-    places: list[dict[str, DeviceBuffer]],
-    launches: list[Launch],
-    restored: list[str],
-    rounds: int,
-    limit: float,
-) -> Iterator[float]:
-    """Yield the seconds of a launch in each round, as the mean of several."""
-    turns = cycle(range(len(places)))
-
-    def prepare(number: int) -> None:
-        for name in restored:
-            places[number][name].restore(driver)
-
-    def one() -> None:
-        number = next(turns)
-        prepare(number)
-        launches[number]()
-
-    def alone() -> float:
-        number = next(turns)
-        prepare(number)
-        return elapsed(driver, launches[number], 1, limit=limit)
-
-    estimate = screened(driver, one, limit=limit)
-    count = min(MOST, max(len(places), fitting(estimate, BLOCK_SECONDS)))
-    for _ in range(rounds):
-        for place in places:
-            for each in place.values():
-                each.restore(driver)
-        for _ in range(fitting(estimate, HEAT_SECONDS)):
-            one()
-        if restored:
-            yield sum(alone() for _ in range(count)) / count
-        else:
-            yield elapsed(driver, one, count, limit=limit)
 
 
 def copy_bandwidth(driver: Driver) -> float:

@@ -202,6 +202,8 @@ def test_graph_of_a_large_function_is_cut_around_an_operation() -> None:
     found = ask("graph", text=text, function=1, around=1500)
     ids = [node["id"] for node in found["nodes"]]
     assert len(ids) == 300 and found["total"] == 2002 and 1500 in ids and max(ids) - min(ids) == 299
+    first = [node["id"] for node in ask("graph", text=text, function=1, around=0)["nodes"]]
+    assert sorted(first) == list(range(2, 302))
 
 
 def test_cost_names_operations(add: str) -> None:

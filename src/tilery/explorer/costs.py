@@ -7,6 +7,7 @@ from typing import Any
 
 from ..cost import GPUS, KernelCost, Roofline, find_gpu, static_cost
 from ..diag import TileError
+from ..source.symbols import function_name
 from .documents import Opened
 
 MAX_GRID = (1 << 24) - 1
@@ -40,7 +41,7 @@ def _kernel(opened: Opened, cost: KernelCost, roof: Roofline) -> dict[str, Any]:
         }
         for o in cost.ops
     ]
-    return data | {"roofline": roof.as_dict()}
+    return data | {"shown": function_name(cost.name), "roofline": roof.as_dict()}
 
 
 def has_tileiras() -> bool:

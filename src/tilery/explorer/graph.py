@@ -22,7 +22,7 @@ def graph(opened: Opened, function: int, around: int) -> dict[str, Any]:
     """Return the operations of a function and the edges between them, `[from, to, value, is a token]`.
 
     Node 0 - n is the argument n of the function's body: ids of operations are positive. A large function is cut to
-    the operations that are the fewest values away from `around`.
+    the operations that are the fewest values away from `around`, or the first ones if it is not in the function.
     """
     if not 0 <= function < len(opened.ops) or not isinstance(entry := opened.ops[function], Entry):
         raise TileError(f"operation {function} is not a kernel")
@@ -72,15 +72,16 @@ def _parents(opened: Opened, entry: Entry) -> dict[int, int]:
 
 
 def _near(every: list[int], edges: list[Edge], around: int, opened: Opened) -> set[int]:
-    """Return the operations nearest to one, with those around them, by breadth-first search."""
+    """Return the operations nearest to one by breadth-first search; the first ones if it is not among them."""
+    if around not in every:
+        return set(every[:MAX_NODES])
     near: dict[int, list[int]] = {number: [] for number in every}
     for a, b, _, _ in edges:
         if a in near:
             near[a].append(b)
             near[b].append(a)
-    first = around if around in near else every[0]
-    found = {first}
-    todo = deque([first])
+    found = {around}
+    todo = deque([around])
     while todo and len(found) < MAX_NODES:
         for other in near[todo.popleft()]:
             if other not in found and len(found) < MAX_NODES:

@@ -104,6 +104,7 @@
 
   /** How many operations, or errors; a legal text may have findings of the linter. */
   function summary({legal, ops, diagnostics}) {
+    if (!T.state.text.trim()) return T.state.sources.length ? "not compiled yet" : "no text";
     if (!legal) return plural(diagnostics.filter(d => d.severity === "error").length, "error");
     const findings = diagnostics.length ? `, ${plural(diagnostics.length, "finding")}` : "";
     return `${plural(ops.name.length - 1, "operation")}, legal${findings}`;
@@ -198,9 +199,10 @@
     pane.show();
   };
 
-  T.statusLine = T.h("span", {class: "status", role: "status"});
+  const statusText = T.h("button", {type: "button", class: "link", title: "the next error or finding (F8)", onclick: () => T.nextError()});
+  T.statusLine = T.h("span", {class: "status", role: "status"}, statusText);
   T.status = (text, bad = false) => {
-    T.statusLine.textContent = text;
+    statusText.textContent = text;
     T.statusLine.classList.toggle("bad", bad);
   };
 

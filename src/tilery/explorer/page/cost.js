@@ -34,7 +34,7 @@
     const rows = kernel.operations.map(o => T.h("tr", {"data-op": o.op, tabindex: "0", onclick: () => T.select(o.op, "cost"), onkeydown: event => { if (event.key === "Enter") T.select(o.op, "cost"); }},
       T.h("td", {}, o.name), ...[o.times === null ? "?" : T.count(o.times), ...[o.bytes_read, o.bytes_written, o.flops].map(n => n ? T.count(n) : "")].map(text => T.h("td", {class: "num"}, text))));
     return T.h("div", {},
-      T.h("div", {class: "facts"}, T.h("strong", {}, kernel.kernel), ` ${T.count(kernel.blocks)} tile block${kernel.blocks === 1 ? "" : "s"}: ${T.count(kernel.bytes_read)} bytes read, ${T.count(kernel.bytes_written)} written, ${T.count(kernel.flops)} flops`,
+      T.h("div", {class: "facts"}, T.h("strong", {title: kernel.kernel}, kernel.shown), ` ${T.count(kernel.blocks)} tile block${kernel.blocks === 1 ? "" : "s"}: ${T.count(kernel.bytes_read)} bytes read, ${T.count(kernel.bytes_written)} written, ${T.count(kernel.flops)} flops`,
         kernel.intensity === null ? "" : `, ${kernel.intensity.toPrecision(4)} flops per byte`),
       T.h("div", {class: "facts"}, `${roof.gpu}: at least ${seconds(Math.max(roof.memory_seconds, roof.compute_seconds))}, bound by ${roof.bound}`),
       kernel.partial ? T.h("div", {class: "note"}, "? is in a loop of unknown length, of which one iteration is counted.") : null,
@@ -70,7 +70,7 @@
     points.forEach((k, i) => {
       const x = px(k.roofline.intensity), y = py(k.roofline.attainable_tflops);
       svg.append(T.s("circle", {cx: x, cy: y, r: 6, class: "point"}, T.s("title", {}, k.kernel)),
-        T.s("text", {x: x + 10, y: y + 14 + 13 * (i % 3), class: "tick"}, k.kernel.length > 24 ? k.kernel.slice(0, 23) + "…" : k.kernel));
+        T.s("text", {x: x + 10, y: y + 14 + 13 * (i % 3), class: "tick"}, k.shown.length > 24 ? k.shown.slice(0, 23) + "…" : k.shown));
     });
     svg.append(T.s("text", {x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 8, class: "tick middle"}, "float operations per byte"),
       T.s("text", {x: 4, y: 12, class: "tick"}, "TFLOP/s"));

@@ -44,7 +44,7 @@
     if (!made.ok) { found = null; T.replace(view, T.problem(made.error)); return; }
     found = made;
     const shown = made.nodes.filter(n => !n.argument).length;
-    head.lastChild.textContent = shown < made.total ? `${shown} of ${T.count(made.total)} operations, around the selected one` : `${T.count(shown)} operations`;
+    head.lastChild.textContent = shown < made.total ? `${T.state.selected > 0 ? "" : "the first "}${shown} of ${T.count(made.total)} operations${T.state.selected > 0 ? ", around the selected one" : "; select one to see what is around it"}` : `${T.count(shown)} operations`;
     T.replace(view, layout(made));
     fit();
     showSelection();

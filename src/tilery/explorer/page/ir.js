@@ -121,6 +121,6 @@
   T.on("run", showDiagnostics);
   T.on("select", showSelection);
   T.focusEditor = () => { T.show("ir"); view.focus(); };
-  T.nextError = () => { view.focus(); V.nextDiagnostic(view); };
+  T.nextError = () => { T.focusEditor(); V.nextDiagnostic(view); };
   T.pane({id: "ir", title: "Tile IR", side: "left", build});
 })();

@@ -161,7 +161,7 @@
     for (const panel of [results, reports]) T.replace(panel, why ? null : T.h("p", {class: "hint"}, "Run the kernel first."));
   }
 
-  T.on("document", () => { args = []; showIdle(); });
+  T.on("document", () => { args = []; showIdle(); if (tabs && !T.state.run) tabs.show("arguments"); });
   T.on("analysis", () => T.touch("run"));
   T.on("hello", () => { showIdle(); T.touch("run"); });
   T.pane({id: "run", title: "Run", side: "right", build, show});

@@ -48,9 +48,34 @@ def element_of(type: Type) -> Scalar:
     return type.element
 
 
+CONVERSIONS = frozenset(("sext", "zext", "trunc", "bits"))
+
+
 def known(x: Operand) -> int | None:
     """Return the bits of a constant, None for others."""
-    return x.bits if isinstance(x, Const) else None
+    return x.bits if type(x) is Const else None
+
+
+def folded(name: str, operands: tuple[Operand, ...], target: Scalar) -> Operand | None:
+    """Return the result of an integer operation if it is a constant or one of the operands; else None."""
+    element = operands[-1].element
+    if name == "select":
+        condition, a, b = operands
+        if type(condition) is Const:
+            return a if condition.bits else b
+        return a if a == b else None
+    if element is target and name in CONVERSIONS:
+        return operands[0]
+    numbers = tuple(map(known, operands))
+    if None not in numbers:
+        bits = fold(name, element, target, *(n for n in numbers if n is not None))
+        return None if bits is None else Const(target, bits)
+    if name in CONVERSIONS or len(numbers) != 2 or numbers == (None, None):
+        return None
+    if (at := simplify(name, element, numbers)) is not None:
+        return operands[at]
+    bits = absorb(name, element, numbers)
+    return None if bits is None else Const(target, bits)
 
 
 class Builder:
@@ -68,24 +93,10 @@ class Builder:
 
     def integer(self, name: str, *operands: Operand, to: Scalar | None = None) -> Operand:
         """Return the result of an integer operation: a constant or an operand if that is known."""
-        element = operands[-1].element
-        target = to or (I1 if name in COMPARISONS else element)
-        numbers = tuple(map(known, operands))
-        if name == "select":
-            if numbers[0] is not None:
-                return operands[1 if numbers[0] else 2]
-            if operands[1] == operands[2]:
-                return operands[1]
-        elif all(n is not None for n in numbers):
-            bits = fold(name, element, target, *(n for n in numbers if n is not None))
-            if bits is not None:
-                return Const(target, bits)
-        elif name in ("sext", "zext", "trunc", "bits") and element is target:
-            return operands[0]
-        elif (at := simplify(name, element, numbers)) is not None:
-            return operands[at]
-        elif (bits := absorb(name, element, numbers)) is not None:
-            return Const(target, bits)
+        target = to or (I1 if name in COMPARISONS else operands[-1].element)
+        found = folded(name, operands, target)
+        if found is not None:
+            return found
         result = Value(target, max(x.lanes for x in operands))
         self.emit(Int(result, name, operands))
         return result

@@ -75,6 +75,10 @@ def _truncated(x: int, y: int) -> int:
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
+NEUTRAL = {"add": 0, "sub": 0, "or": 0, "xor": 0, "shl": 0, "lshr": 0, "ashr": 0, "mul": 1, "udiv": 1, "sdiv": 1}
+"""The number on the right, and for some also on the left, that leaves the other operand as it is."""
+
+
 def simplify(name: str, element: Scalar, numbers: tuple[int | None, ...]) -> int | None:
     """Return the position of the operand that the result is, if a known operand makes it so.
 
@@ -84,8 +88,7 @@ def simplify(name: str, element: Scalar, numbers: tuple[int | None, ...]) -> int
     """
     if len(numbers) != 2:
         return None
-    neutral = {"add": 0, "sub": 0, "or": 0, "xor": 0, "shl": 0, "lshr": 0, "ashr": 0, "mul": 1, "udiv": 1, "sdiv": 1}
-    wanted = neutral.get(name)
+    wanted = NEUTRAL.get(name)
     if name == "and":
         wanted = (1 << WIDTHS[element.name]) - 1
     if wanted is None:

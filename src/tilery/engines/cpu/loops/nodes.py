@@ -21,10 +21,13 @@ number of an operation says where; the reference engine finds the words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from functools import cache
+from itertools import islice
+from operator import is_
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....types import I1, I32, I64, Scalar
 
@@ -53,15 +56,13 @@ class Const:
 
     element: Scalar
     bits: int
-
-    @property
-    def lanes(self) -> int:
-        return 1
+    lanes: ClassVar[int] = 1
 
 
 Operand = Value | Const
 
 
+@cache
 def index(number: int) -> Const:
     """Return an i64, the type of indices and addresses."""
     return Const(I64, number % (1 << 64))
@@ -430,81 +431,134 @@ def make_kernel(name: str, params: list[Value], ops: list[Op]) -> Kernel:
 
 def blocks_of(s: Stmt) -> tuple[list[Stmt], ...]:
     """Return the blocks inside a statement."""
-    match s:
-        case Loop() | While():
-            return (s.body,)
-        case If():
-            return (s.then, s.orelse)
-    return ()
+    kind = type(s)
+    if kind not in NESTED:
+        return ()
+    return (s.then, s.orelse) if kind is If else (s.body,)  # type: ignore[union-attr]
 
 
 def walk(body: list[Stmt]) -> Iterator[Stmt]:
     """Yield every statement of a block and of the blocks inside, outer ones first."""
-    stack = list(reversed(body))
+    stack = body[::-1]
     while stack:
         s = stack.pop()
         yield s
-        for block in reversed(blocks_of(s)):
-            stack.extend(reversed(block))
+        if type(s) in NESTED:
+            for block in reversed(blocks_of(s)):
+                stack.extend(reversed(block))
 
 
 def defined(s: Stmt) -> Value | None:
     """Return the value that a statement defines for the statements after it."""
-    match s:
-        case Int() | Apply() | Float() | Shuffle() | Load() | Read() | Atomic() | Locate():
-            return s.result
-    return None
+    return s.result if type(s) in DEFINING else None  # type: ignore[union-attr,return-value]
 
 
 def operands(s: Stmt) -> list[Operand]:
     """Return the operands of a statement itself, not of the blocks inside."""
+    find = _OPERANDS.get(type(s))
+    return [] if find is None else find(s)
+
+
+def _given(a: Operand | None, b: Operand | None = None) -> tuple[Operand, ...]:
+    if a is None:
+        return () if b is None else (b,)
+    return (a,) if b is None else (a, b)
+
+
+# Passes ask for these more often than for anything else: tables by type take half the time of patterns.
+NESTED = frozenset((Loop, While, If))
+DEFINING = frozenset((Int, Apply, Float, Shuffle, Load, Read, Atomic, Locate))
+_OPERANDS: dict[type, Callable[[Any], list[Operand]]] = {
+    **dict.fromkeys((Int, Apply, Float, Shuffle), lambda s: list(s.operands)),
+    Load: lambda s: [*s.index, *_given(s.mask, s.other)],
+    Store: lambda s: [*s.index, s.value, *_given(s.mask)],
+    Read: lambda s: [s.address, *_given(s.mask, s.other)],
+    Write: lambda s: [s.address, s.value, *_given(s.mask)],
+    Atomic: lambda s: [s.address, *s.operands, *_given(s.mask)],
+    Guard: lambda s: [s.address, *(x for dim in s.dims for x in dim), *_given(s.mask)],
+    Prefetch: lambda s: [s.address],
+    **dict.fromkeys((Check, If), lambda s: [s.condition]),
+    Loop: lambda s: [s.low, s.high],
+}
+
+
+def with_operands(s: Any, get: Callable[[Operand], Operand]) -> Any:
+    """Return a statement without blocks, with its operands replaced. It defines the same value."""
+    old = operands(s)
+    new = [get(x) for x in old]
+    if all(map(is_, old, new)):
+        return s  # copies take time, and nothing changes these statements
+    rest = iter(new)
+
+    def maybe(x: Operand | None) -> Operand | None:
+        return None if x is None else next(rest)
+
     match s:
-        case Int() | Apply() | Float() | Shuffle():
-            return list(s.operands)
+        case Int():
+            return Int(s.result, s.name, tuple(new))
+        case Apply():
+            return Apply(s.result, s.op, tuple(new))
+        case Float():
+            return Float(s.result, s.name, tuple(new))
+        case Shuffle():
+            return Shuffle(s.result, tuple(new), s.order)
         case Load():
-            return [*s.index, *_given(s.mask, s.other)]
+            return Load(s.result, s.buffer, tuple(islice(rest, len(s.index))), maybe(s.mask), maybe(s.other))
         case Store():
-            return [*s.index, s.value, *_given(s.mask)]
+            return Store(s.buffer, tuple(islice(rest, len(s.index))), next(rest), maybe(s.mask))
         case Read():
-            return [s.address, *_given(s.mask, s.other)]
+            return Read(s.result, next(rest), maybe(s.mask), maybe(s.other), s.home)
         case Write():
-            return [s.address, s.value, *_given(s.mask)]
+            return Write(next(rest), next(rest), maybe(s.mask), s.streams, s.home)
         case Atomic():
-            return [s.address, *s.operands, *_given(s.mask)]
+            return Atomic(s.result, s.op, next(rest), tuple(islice(rest, len(s.operands))), maybe(s.mask))
         case Guard():
-            return [s.address, *(x for dim in s.dims for x in dim), *_given(s.mask)]
+            address, dims = next(rest), tuple((next(rest), next(rest)) for _ in s.dims)
+            return Guard(address, dims, s.item, s.writes, s.fault, s.home, maybe(s.mask), s.strict)
         case Prefetch():
-            return [s.address]
-        case Check() | If():
-            return [s.condition]
-        case Loop():
-            return [s.low, s.high]
-    return []
+            return Prefetch(next(rest))
+        case Check():
+            return Check(next(rest), s.fault)
+    return s
+
+
+def with_result(s: Any, result: Value) -> Any:
+    """Return a statement that defines another value."""
+    match s:
+        case Int():
+            return Int(result, s.name, s.operands)
+        case Apply():
+            return Apply(result, s.op, s.operands)
+        case Float():
+            return Float(result, s.name, s.operands)
+        case Shuffle():
+            return Shuffle(result, s.operands, s.order)
+        case Load():
+            return Load(result, s.buffer, s.index, s.mask, s.other)
+        case Read():
+            return Read(result, s.address, s.mask, s.other, s.home)
+    return replace(s, result=result)
 
 
 def buffers_read(s: Stmt) -> tuple[Buffer, ...]:
     """Return the buffers that a statement itself reads."""
-    match s:
-        case Load():
-            return (s.buffer,)
-        case Product():
-            return (s.lhs, s.rhs, s.acc, *s.scales)
-        case Call():
-            return s.arguments
-    return ()
+    find = _READ.get(type(s))
+    return () if find is None else find(s)
 
 
 def buffers_written(s: Stmt) -> tuple[Buffer, ...]:
     """Return the buffers that a statement itself writes."""
-    match s:
-        case Store():
-            return (s.buffer,)
-        case Product():
-            return (s.result,)
-        case Call():
-            return s.results
-    return ()
+    find = _WRITTEN.get(type(s))
+    return () if find is None else find(s)
 
 
-def _given(*operands: Operand | None) -> list[Operand]:
-    return [x for x in operands if x is not None]
+_READ: dict[type, Callable[[Any], tuple[Buffer, ...]]] = {
+    Load: lambda s: (s.buffer,),
+    Product: lambda s: (s.lhs, s.rhs, s.acc, *s.scales),
+    Call: lambda s: s.arguments,
+}
+_WRITTEN: dict[type, Callable[[Any], tuple[Buffer, ...]]] = {
+    Store: lambda s: (s.buffer,),
+    Product: lambda s: (s.result,),
+    Call: lambda s: s.results,
+}

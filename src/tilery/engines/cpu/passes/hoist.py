@@ -44,6 +44,8 @@ def _block(body: list[Stmt], writers: dict[Buffer, int]) -> None:
 
 def _taken_from(loop: Loop | While, writers: dict[Buffer, int]) -> list[Stmt]:
     """Remove nests from a loop, and return them."""
+    if not any(isinstance(s, Loop) for s in loop.body):
+        return []
     changes = written_buffers(loop.body)
     inside: set[Value] = {loop.index} if isinstance(loop, Loop) else set()
     for s in walk(loop.body):

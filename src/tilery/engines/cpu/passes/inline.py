@@ -48,9 +48,11 @@ from ..loops.nodes import (
     operands,
     truth,
     walk,
+    with_operands,
+    with_result,
 )
 from ..registry import HEAVY
-from .rewrite import Copy, trip_count, with_operands, with_values, writes_memory, written_buffers
+from .rewrite import Copy, trip_count, with_values, writes_memory, written_buffers
 
 MANY = 8
 """A tile that more nests than this need is computed once, even if it is cheap."""
@@ -264,6 +266,8 @@ class _Inliner:
         changes = written_buffers([s])
         wanted = {each.buffer for each in walk([s]) if isinstance(each, Load) and each.buffer in known}
         chosen = {b: known[b] for b in wanted if not known[b].inputs & changes}
+        if not chosen:
+            return [s]
         if not all(self.is_independent(p, [s]) for p in chosen.values()):
             return self.versions(s, chosen, guards)
         self.replace(s, chosen, [], _uses(s))
@@ -441,7 +445,7 @@ def computed(
         key = _what(new, lanes)
         if key not in shared:
             shared[key] = copy.fresh(made, lanes)
-            out.append(replace(new, result=shared[key]))
+            out.append(with_result(new, shared[key]))
         copy.values[made] = shared[key]
     return copy.get(p.value)
 

@@ -26,11 +26,12 @@ from .products import expand_products
 from .registers import split_registers
 from .shadow import shadow
 from .side import fill_on_the_side
-from .simplify import simplify
+from .simplify import remove_dead, simplify
 from .vectorise import unroll, vectorise
 from .whole import split_masks
 
 Pass = Callable[[Kernel], Any]
+"""A change of a kernel. One that returns False has changed nothing."""
 MAX_OPS = 20000
 """Operations of a kernel that is compiled."""
 
@@ -43,6 +44,7 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
         expand_products(machine, wanted),
         hoist_packing,
         inline,
+        remove_dead,
         simplify,
         fill_on_the_side,
         simplify,
@@ -92,8 +94,10 @@ def _updated(kernel: Kernel) -> list[int]:
 
 def compile_loops(kernel: Kernel, entry: Entry, target: Target, wanted: Specialisation) -> Lowered:
     """Run the passes over a kernel, which is changed, and render it. Raises NotLowered."""
+    changed = True
     for run in passes(target, wanted):
-        run(kernel)
+        if changed or run is not simplify:
+            changed = run(kernel) is not False and run is not simplify
     lowered = render(kernel, target, wanted)
     add_facts(lowered, entry)
     return lowered

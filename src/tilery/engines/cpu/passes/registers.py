@@ -38,13 +38,15 @@ MAX_ELEMENTS = 2048
 Positions = tuple[int, ...]
 
 
-def split_registers(machine: Machine) -> Callable[[Kernel], None]:
+def split_registers(machine: Machine) -> Callable[[Kernel], bool]:
     """Return the pass for a processor."""
 
-    def run(kernel: Kernel) -> None:
+    def run(kernel: Kernel) -> bool:
         places = _Places(kernel)
-        chosen = {b: places.width(b, machine) for b in places.buffers}
-        _Splitter(places, {b: w for b, w in chosen.items() if w}).run(kernel)
+        chosen = {b: w for b in places.buffers if (w := places.width(b, machine))}
+        if chosen:
+            _Splitter(places, chosen).run(kernel)
+        return bool(chosen)
 
     return run
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from operator import is_
 from typing import Any
 
 from ..loops.nodes import (
@@ -12,11 +11,9 @@ from ..loops.nodes import (
     Atomic,
     Buffer,
     Call,
-    Check,
     Const,
     Declare,
     Float,
-    Guard,
     If,
     Int,
     Jump,
@@ -24,10 +21,8 @@ from ..loops.nodes import (
     Locate,
     Loop,
     Operand,
-    Prefetch,
     Product,
     Read,
-    Shuffle,
     Stmt,
     Store,
     Value,
@@ -35,52 +30,27 @@ from ..loops.nodes import (
     Write,
     blocks_of,
     buffers_written,
+    defined,
     operands,
     walk,
+    with_operands,
+    with_result,
 )
 
-Get = Callable[[Operand], Operand]
-
-
-def with_operands(s: Any, get: Get) -> Any:
-    """Return a statement without blocks, with its operands replaced. It defines the same value."""
-
-    def maybe(x: Operand | None) -> Operand | None:
-        return None if x is None else get(x)
-
-    match s:
-        case Int() | Apply() | Float() | Shuffle():
-            new = tuple(map(get, s.operands))
-            if all(map(is_, new, s.operands)):
-                return s  # copies take time, and nothing changes these statements
-            if isinstance(s, Int):
-                return Int(s.result, s.name, new)
-            return replace(s, operands=new)
-        case Load():
-            return replace(s, index=tuple(map(get, s.index)), mask=maybe(s.mask), other=maybe(s.other))
-        case Store():
-            return replace(s, index=tuple(map(get, s.index)), value=get(s.value), mask=maybe(s.mask))
-        case Read():
-            return replace(s, address=get(s.address), mask=maybe(s.mask), other=maybe(s.other))
-        case Write():
-            return replace(s, address=get(s.address), value=get(s.value), mask=maybe(s.mask))
-        case Atomic():
-            return replace(s, address=get(s.address), operands=tuple(map(get, s.operands)), mask=maybe(s.mask))
-        case Guard():
-            dims = tuple((get(a), get(b)) for a, b in s.dims)
-            return replace(s, address=get(s.address), dims=dims, mask=maybe(s.mask))
-        case Prefetch():
-            return replace(s, address=get(s.address))
-        case Check():
-            return replace(s, condition=get(s.condition))
-    return s
+NATURAL = frozenset((Int, Apply, Float, Load, Read))
+"""Statements whose results have as many lanes as their operands."""
 
 
 def natural_lanes(s: Any) -> int | None:
     """Return the lanes that the result of a statement has by its operands; None if it has none, or chooses them."""
-    if not isinstance(s, (Int, Apply, Float, Load, Read)) or (isinstance(s, Int) and s.name == "ramp"):
+    kind = type(s)
+    if kind not in NATURAL or (kind is Int and s.name == "ramp"):
         return None
-    return max((x.lanes for x in operands(s)), default=1)
+    lanes = 1
+    for x in operands(s):
+        if x.lanes > lanes:
+            lanes = x.lanes
+    return lanes
 
 
 class Copy:
@@ -92,7 +62,7 @@ class Copy:
         self.loops: dict[Loop | While, Loop | While] = {}
 
     def get(self, x: Operand) -> Operand:
-        return self.values.get(x, x) if isinstance(x, Value) else x
+        return self.values.get(x, x) if type(x) is Value else x
 
     def fresh(self, v: Value, lanes: int | None = None) -> Value:
         made = Value(v.element, v.lanes if lanes is None else lanes, v.name)
@@ -133,13 +103,13 @@ class Copy:
                 return replace(
                     s, arguments=tuple(map(self.buffer, s.arguments)), results=tuple(map(self.buffer, s.results))
                 )
-        made_ = with_operands(s, self.get)
-        if isinstance(made_, (Load, Store, Locate)):
-            made_ = replace(made_, buffer=self.buffer(made_.buffer))
-        if getattr(made_, "result", None) is not None:
-            made_ = replace(made_, result=self.fresh(made_.result))
-        found: Stmt = made_
-        return found
+        found: Any = with_operands(s, self.get)
+        if isinstance(found, (Load, Store, Locate)) and found.buffer in self.buffers:
+            found = replace(found, buffer=self.buffer(found.buffer))
+        if (v := defined(found)) is not None:
+            found = with_result(found, self.fresh(v))
+        made_: Stmt = found
+        return made_
 
 
 def written_buffers(body: Iterable[Stmt]) -> set[Buffer]:
@@ -171,6 +141,6 @@ def with_values(s: Stmt, copy: Copy) -> Stmt:
     new = with_operands(s, copy.get)
     lanes = natural_lanes(new)
     if lanes is not None and lanes != new.result.lanes:
-        new = replace(new, result=copy.fresh(new.result, lanes))
+        new = with_result(new, copy.fresh(new.result, lanes))
     found: Stmt = new
     return found

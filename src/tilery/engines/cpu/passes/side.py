@@ -36,19 +36,20 @@ MAX_ELEMENTS = 1 << 16
 Positions = NDArray[np.int64]
 
 
-def fill_on_the_side(kernel: Kernel) -> None:
-    """Let nests that load a tile first compute it."""
+def fill_on_the_side(kernel: Kernel) -> bool:
+    """Let nests that load a tile first compute it; return whether any does."""
     writers: dict[Buffer, int] = {}
     for s in walk(kernel.body):
         for b in buffers_written(s):
             writers[b] = writers.get(b, 0) + 1
-    _block(kernel.body, writers)
+    return _block(kernel.body, writers)
 
 
-def _block(body: list[Stmt], writers: dict[Buffer, int]) -> None:
+def _block(body: list[Stmt], writers: dict[Buffer, int]) -> bool:
+    changed = False
     for s in list(body):
         for block in blocks_of(s):
-            _block(block, writers)
+            changed |= _block(block, writers)
         p = producer_of(s, writers)
         if p is None or not p.is_heavy or p.is_checked or prod(p.buffer.shape) > MAX_ELEMENTS:
             continue
@@ -60,6 +61,8 @@ def _block(body: list[Stmt], writers: dict[Buffer, int]) -> None:
             if p.buffer in _read_in(body[n]):
                 _compute_in([body[n]], p)
         del body[at]
+        changed = True
+    return changed
 
 
 def _covering(p: Producer, body: list[Stmt], first: int) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..loops.builder import Builder
+from ..loops.builder import folded
 from ..loops.nodes import (
     Apply,
     Atomic,
@@ -44,8 +44,10 @@ from ..loops.nodes import (
     defined,
     operands,
     walk,
+    with_operands,
+    with_result,
 )
-from .rewrite import natural_lanes, trip_count, with_operands
+from .rewrite import natural_lanes, trip_count
 
 DIVISIONS = {"sdiv", "srem", "udiv", "urem"}
 COMMUTES = {"add", "mul", "and", "or", "xor", "eq", "ne", "smin", "smax", "umin", "umax"}
@@ -62,7 +64,8 @@ class _Block:
     """Whether it is known to run at least once when the block outside runs."""
     changes: frozenset[Buffer] = frozenset()
     """The buffers that a loop stores to."""
-    known: dict[Any, Operand] = field(default_factory=dict)
+    known: list[Any] = field(default_factory=list)
+    """What is computed in this block, as keys of `_Simplifier.known`."""
 
 
 def simplify(kernel: Kernel) -> None:
@@ -75,6 +78,8 @@ class _Simplifier:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.blocks: list[_Block] = []
+        self.known: dict[Any, Operand] = {}
+        """What is computed in the blocks that are open."""
         self.values: dict[Value, Operand] = {}
         self.level: dict[Value, int] = {}
         """The depth of the block that defines a value; 0 for those of the kernel."""
@@ -119,7 +124,15 @@ class _Simplifier:
         changes = self.effects[id(loop)][0] if loop is not None else frozenset()
         self.blocks.append(_Block([], hoists, runs, changes))
         self.statements(body)
-        return self.blocks.pop().out
+        done = self.blocks.pop()
+        for key in done.known:
+            del self.known[key]
+        return done.out
+
+    def remember(self, level: int, key: Any, x: Operand) -> None:
+        """Note what a block computes; it is known until the block ends."""
+        self.known[key] = x
+        self.blocks[level - 1].known.append(key)
 
     def statements(self, body: list[Stmt]) -> None:
         for s in body:
@@ -134,8 +147,8 @@ class _Simplifier:
             self.level[v] = len(self.blocks)
 
     def get(self, x: Operand) -> Operand:
-        while isinstance(x, Value) and x in self.values:
-            x = self.values[x]
+        while type(x) is Value and (found := self.values.get(x)) is not None:
+            x = found
         return x
 
     def change(self, buffers: frozenset[Buffer] | tuple[Buffer, ...], memory: bool) -> None:
@@ -203,7 +216,7 @@ class _Simplifier:
             lanes = max((x.lanes for x in made.index), default=1)
             if made.value.lanes == lanes:
                 key = (Load, made.buffer, lanes, made.index, None, None, self.clock)
-                self.blocks[-1].known[key] = made.value
+                self.remember(len(self.blocks), key, made.value)
 
     def changed_by(self, s: Stmt) -> None:
         self.change(*self.effects[id(s)])
@@ -211,12 +224,9 @@ class _Simplifier:
     def integer(self, s: Int) -> None:
         xs = tuple(map(self.get, s.operands))
         w = s.result.lanes
-        if s.name != "ramp":
-            trial: list[Stmt] = []
-            found = Builder(trial).integer(s.name, *xs, to=s.result.element)
-            if not trial and found.lanes in (1, w):
-                self.values[s.result] = found
-                return
+        if s.name != "ramp" and (found := folded(s.name, xs, s.result.element)) is not None and found.lanes in (1, w):
+            self.values[s.result] = found
+            return
         names = tuple(sorted(xs, key=_order)) if s.name in COMMUTES else xs
         key = (Int, s.name, s.result.element, w, names)
         self.pure(Int(s.result, s.name, xs), key, s.name not in DIVISIONS or _is_safe(xs[1]))
@@ -224,11 +234,10 @@ class _Simplifier:
     def pure(self, s: Any, key: Any, moves: bool) -> None:
         """Emit a statement as far outside as it may be, unless an equal one is there already."""
         s = self.narrowed(s)
-        for block in reversed(self.blocks):
-            found = block.known.get(key)
-            if found is not None:
-                self.values[s.result] = found
-                return
+        found = self.known.get(key)
+        if found is not None:
+            self.values[s.result] = found
+            return
         level = len(self.blocks)
         if moves:
             level = self.outermost(operands(s))
@@ -241,20 +250,23 @@ class _Simplifier:
             return s
         made = Value(s.result.element, lanes, s.result.name)
         self.values[s.result] = made
-        return replace(s, result=made)
+        return with_result(s, made)
 
     def outermost(self, xs: list[Operand]) -> int:
         """Return the depth of the outermost block that a pure statement can move to."""
-        needs = max((self.level.get(x, 0) for x in xs if isinstance(x, Value)), default=0)
-        level = len(self.blocks)
-        while level > max(needs, 1) and self.blocks[level - 1].hoists:
+        needs, level = 1, len(self.blocks)
+        if not self.blocks[-1].hoists:
+            return level
+        for x in xs:
+            if type(x) is Value and (at := self.level.get(x, 0)) > needs:
+                needs = at
+        while level > needs and self.blocks[level - 1].hoists:
             level -= 1
         return level
 
     def place(self, s: Any, level: int, key: Any) -> None:
-        block = self.blocks[level - 1]
-        block.out.append(s)
-        block.known[key] = s.result
+        self.blocks[level - 1].out.append(s)
+        self.remember(level, key, s.result)
         self.level[s.result] = level
 
     def load(self, s: Load) -> None:
@@ -262,10 +274,10 @@ class _Simplifier:
         if isinstance(made.mask, Const) and made.mask.bits and any(x.lanes == s.result.lanes for x in made.index):
             made = Load(s.result, s.buffer, made.index)
         key = (Load, s.buffer, s.result.lanes, made.index, made.mask, made.other, self.version.get(s.buffer, 0))
-        for block in reversed(self.blocks):
-            if key in block.known:
-                self.values[s.result] = block.known[key]
-                return
+        found = self.known.get(key)
+        if found is not None:
+            self.values[s.result] = found
+            return
         made = self.narrowed(made)
         level = len(self.blocks)
         needs = level

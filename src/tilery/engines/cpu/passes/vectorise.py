@@ -35,10 +35,12 @@ from ..loops.nodes import (
     index,
     operands,
     walk,
+    with_operands,
+    with_result,
 )
 from ..targets import Machine
 from .inline import linear
-from .rewrite import Copy, natural_lanes, trip_count, with_operands
+from .rewrite import Copy, natural_lanes, trip_count
 
 FEW_LANES = 16
 """Lanes of code that runs rarely, or that accesses memory by addresses of its own: short code is better there."""
@@ -173,7 +175,7 @@ def _in_lanes(
             width = natural_lanes(new)
             if width is None:
                 width = max((x.lanes for x in operands(new)), default=1)
-            new = replace(new, result=copy.fresh(v, width))
+            new = with_result(new, copy.fresh(v, width))
         body.append(new)
     return body if is_one else [made]
 

@@ -32,22 +32,26 @@ MAX_BODY = 2000
 """Statements of a nest, above which it is not copied."""
 
 
-def split_masks(kernel: Kernel) -> None:
-    """Give nests with masks a version without."""
-    _block(kernel.body)
+def split_masks(kernel: Kernel) -> bool:
+    """Give nests with masks a version without; return whether any has one."""
+    return _block(kernel.body)
 
 
-def _block(body: list[Stmt]) -> None:
+def _block(body: list[Stmt]) -> bool:
     out: list[Stmt] = []
+    changed = False
     for s in body:
         if isinstance(s, Loop) and not s.polls and s.kind is not Kind.GRID:
-            out += _versions(s)
+            made = _versions(s)
+            changed |= made != [s]
+            out += made
             continue
         for n, block in enumerate(blocks_of(s)):
             if not (isinstance(s, If) and s.rarely and n == 0):
-                _block(block)
+                changed |= _block(block)
         out.append(s)
     body[:] = out
+    return changed
 
 
 def _versions(nest: Loop) -> list[Stmt]:

@@ -41,7 +41,7 @@ class LoopsLoaded:
 
 
 class LoopsKernel(Kernel):
-    """An entry, lowered. Passes change the kernel in place or return another one; it is verified after each."""
+    """An entry, lowered. Passes change the kernel in place; it is verified after each."""
 
     engine = "loops"
     loaded: LoopsLoaded
@@ -51,7 +51,7 @@ class LoopsKernel(Kernel):
         self.lowered = lower(loaded.module, entry, loaded.called, loaded.checks)
         verify(self.lowered)
         for change in loaded.passes:
-            self.lowered = change(self.lowered) or self.lowered
+            change(self.lowered)
             verify(self.lowered)
 
     def run(self, launch: Launch) -> Stats:

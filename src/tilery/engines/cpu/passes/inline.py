@@ -282,7 +282,7 @@ class _Inliner:
     ) -> list[Stmt]:
         copy = Copy()
         memo: dict[tuple[Buffer, tuple[Operand, ...]], Operand] = {}
-        shared: dict[Any, Operand] = {}
+        shared: dict[Any, Value] = {}
         out: list[Stmt] = []
         for s in body:
             if isinstance(s, Loop):
@@ -425,7 +425,7 @@ def computed(
     at: tuple[Operand, ...],
     out: list[Stmt],
     checks: bool = True,
-    shared: dict[Any, Operand] | None = None,
+    shared: dict[Any, Value] | None = None,
 ) -> Operand:
     """Append statements that compute an element of a tile, or one per lane of the index; return it.
 

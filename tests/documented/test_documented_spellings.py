@@ -165,9 +165,9 @@ def test_the_padding_message_quotes_the_type() -> None:
 
 def test_the_language_server_reads_the_spelling() -> None:
     document = pytest.importorskip("tilery.lsp.document", reason="pygls is not installed")
-    real = document.Document("file:///k.mlir", TEXT)
+    real = document.TextDocument("file:///k.mlir", TEXT)
     assert real.reading.errors
-    spelt = document.Document("file:///k.mlir", TEXT, extensions=documented_syntax())
+    spelt = document.TextDocument("file:///k.mlir", TEXT, extensions=documented_syntax())
     assert spelt.reading.errors == []
     assert [o.name for o in spelt.reading.module.entries[0].body.ops][:3] == ["assume", "assume", "load_ptr_tko"]
 

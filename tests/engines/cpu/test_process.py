@@ -23,7 +23,8 @@ from tilery.engines.cpu.native import compiler, objects, process
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks at the processes of Linux")
 
-CRASH = "declare void @llvm.x86.tilezero(i8)\ndefine void @f() {\n  call void @llvm.x86.tilezero(i8 0)\n  ret void\n}"
+CRASH = "declare void @llvm.nvvm.membar.gl()\ndefine void @f() {\n  call void @llvm.nvvm.membar.gl()\n  ret void\n}"
+"""An instruction of another architecture, which LLVM cannot select on any processor that runs the tests."""
 PRODUCTS = "\n".join(f"  %x{n + 1} = mul i2048 %x{n}, %x{n}" for n in range(20))
 SLOW = f"define void @f(ptr %p) {{\n  %x0 = load i2048, ptr %p\n{PRODUCTS}\n  store i2048 %x20, ptr %p\n  ret void\n}}"
 """LLVM takes many seconds for this."""

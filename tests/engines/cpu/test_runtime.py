@@ -262,11 +262,11 @@ def test_the_control_word_is_set_and_restored(kernel: Make, threads: int, module
 
 
 def test_a_crash_of_llvm_names_the_operation(kernel: Make) -> None:
-    body = "  ; op 0\n  ; op 2\n  call void @llvm.x86.tilezero(i8 0)\n  ; op 3\n"
+    body = "  ; op 0\n  ; op 2\n  call void @llvm.nvvm.membar.gl()\n  ; op 3\n"
     with pytest.raises(
         Refused, match="load_ptr_tko: cannot be compiled: LLVM's process was ended by SIGABRT"
     ) as caught:
-        kernel(body, head="declare void @llvm.x86.tilezero(i8)\n" + HEAD)
+        kernel(body, head="declare void @llvm.nvvm.membar.gl()\n" + HEAD)
     assert any("Cannot select" in note for note in caught.value.notes)
 
 

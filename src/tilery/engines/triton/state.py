@@ -65,6 +65,18 @@ class Tok:
     """Whether anything that it follows, before barriers too, accessed memory other than through a tensor map."""
 
 
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What a block does to memory."""
+
+    reads: bool
+    """Whether it accesses memory."""
+    writes: bool
+    """Whether it may change memory, or acquires what others wrote: what follows waits for both."""
+    taken: tuple[Value, ...]
+    """The tokens that its operations take from outside."""
+
+
 def join(*tokens: Tok) -> Tok:
     """Return a token that follows all that some tokens follow."""
     return Tok(
@@ -100,6 +112,7 @@ class Lowering(Emitter):
         self.parameters: dict[Value, int] = {}
         self.instead: dict[Op, Callable[..., Any]] = {}
         """Functions that lower single operations, in place of those of `ops/`."""
+        self._traffic: dict[Block, Traffic] = {}
         self.skipped: set[Op] = set()
         """Operations that are left out."""
         self.threaded: list[Val] = []
@@ -258,11 +271,30 @@ class Lowering(Emitter):
         self.fenced = self.tick
         self.notes["barriers"] += 1
 
-    def dirty(self, block: Block) -> tuple[bool, bool]:
-        """Whether a block reads and writes memory. What follows a load that acquires follows what others wrote."""
-        found = [o for o in walk(block) if any(not isinstance(v.type, Tile) for v in o.results) and not o.nested]
-        touching = [o for o in found if o.opdef.mnemonic.endswith("_tko")]
-        return bool(touching), any(not _only_reads(o) for o in touching)
+    def traffic(self, block: Block) -> Traffic:
+        """Return what a block does to memory. Each block is looked at once, however deep loops are nested."""
+        if block not in self._traffic:
+            for o in reversed(list(walk(block))):  # the blocks inside come before those around them
+                self._traffic.update((inner, self._traffic_of(inner)) for inner in o.blocks)
+            self._traffic[block] = self._traffic_of(block)
+        return self._traffic[block]
+
+    def _traffic_of(self, block: Block) -> Traffic:
+        """Put together what the operations of a block do; the blocks inside are known."""
+        inside = [self._traffic[inner] for o in block.ops for inner in o.blocks]
+        touching = [o for o in block.ops if _touches_memory(o)]
+        own = {*block.args, *(v for o in block.ops for v in o.results)}
+        used = (v for o in block.ops for v in o.operands if isinstance(v.type, Token))
+        taken = dict.fromkeys((*used, *(v for each in inside for v in each.taken)))
+        return Traffic(
+            bool(touching) or any(each.reads for each in inside),
+            not all(map(_only_reads, touching)) or any(each.writes for each in inside),
+            tuple(v for v in taken if v not in own),
+        )
+
+
+def _touches_memory(o: Op) -> bool:
+    return o.opdef.mnemonic.endswith("_tko") and any(not isinstance(v.type, Tile) for v in o.results)
 
 
 def _only_reads(o: Op) -> bool:

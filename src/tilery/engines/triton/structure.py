@@ -277,8 +277,9 @@ class Body:
 
 def _enter(low: Lowering, block: Block, tokens: list[tuple[Value, Tok]]) -> Body:
     """Start the body of a loop: carried tokens follow whatever the body does, or passes on from outside."""
-    reads, writes = low.dirty(block)
-    taken = _taken(low, block)
+    traffic = low.traffic(block)
+    reads, writes = traffic.reads, traffic.writes
+    taken = join(*map(low.get, traffic.taken))
     before = join(taken, *(start for _, start in tokens))
     body = Body(low.fenced, reads, writes, low.plain, before)
     low.tick += 1
@@ -291,14 +292,6 @@ def _enter(low: Lowering, block: Block, tokens: list[tuple[Value, Tok]]) -> Body
             reads or found.plain,
         )
     return body
-
-
-def _taken(low: Lowering, block: Block) -> Tok:
-    """What any token follows that the operations of a block take from outside."""
-    inside = {v for o in walk(block) for v in (*o.results, *(a for b in o.blocks for a in b.args))}
-    inside.update(block.args)
-    used = (v for o in walk(block) for v in o.operands if _is_token(v) and v not in inside)
-    return join(*(low.get(v) for v in dict.fromkeys(used)))
 
 
 def _exit(low: Lowering, body: Body, number: int, start: Tok) -> Tok:

@@ -14,6 +14,12 @@ by all others. It stops by itself after `--seconds`; a second run continues with
 With `--again`, mutants that were missed are judged again from the start, and with `--files` by the tests of these
 files alone.
 
+A draw takes hours of processor time. On another machine `golden` needs numpy alone, and `run` pytest and coverage. Both
+can share one file of results, which `page` reads here:
+
+    python scripts/mutants.py golden --part "second open" --jobs 16 --seconds 240 --results $OUT/judged.jsonl
+    python scripts/mutants.py run --part "second open" --jobs 16 --seconds 240 --results $OUT/judged.jsonl
+
 `page` writes docs/reports/lab/mutants.md. Three of ten mutants of a draw are held out, and a fresh draw comes from
 other places: the tests were improved by looking at the open mutants alone. `scripts/mutants.toml` says why mutants
 that were not noticed are equal to the original, or do not matter.
@@ -23,6 +29,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tomllib
 from collections import Counter
@@ -316,6 +323,7 @@ EQUAL = "equal"
 
 
 def main() -> int:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each process has one processor
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     for name in ("golden", "run"):

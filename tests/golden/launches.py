@@ -194,7 +194,7 @@ def observed(row: dict[str, Any], m: Module, **options: Any) -> str:
                 field = getattr(o, name, None)
                 facts.append(f"{name}={shown(value, getattr(field, 'type', None))}")
         if (access := event.access) is not None:
-            facts.append(f"{access.kind} {access.bytes} {access.ordering} {access.scope} {access.element}")
+            facts.append(f"{access.kind.name} {access.bytes} {access.ordering} {access.scope} {access.element}")
             addresses, used, halves = access.place.made
             there = np.where((addresses >= memory.base) & (addresses < memory.end), addresses - memory.base, -1)
             facts.append(str(there.shape))

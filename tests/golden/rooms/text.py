@@ -20,7 +20,7 @@ from tilery.diag import TileError
 from tilery.ir import walk
 from tilery.source.input import Input
 from tilery.text.lexer import tokens
-from tilery.text.lossless.format import edit_for, format_text
+from tilery.text.lossless.format import TextChange, edit_for, format_text
 from tilery.text.lossless.reading import Reading, read
 from tilery.text.lossless.scopes import names_of
 from tilery.text.lossless.tokens import Tokens
@@ -196,8 +196,13 @@ def formatted(part: int) -> Iterator[str]:
         for _ in range(3):
             first = rng.randrange(last)
             lines = (first, min(last, first + rng.randrange(5)))
-            yield outcome(lambda lines=lines, found=found: edit_for(found, lines))  # type: ignore[misc]  # as above
-        yield outcome(lambda found=found: edit_for(found, keep_comments=False))  # type: ignore[misc]  # as above
+            yield outcome(lambda lines=lines, found=found: replacement(edit_for(found, lines)))  # type: ignore[misc]  # as above
+        yield outcome(lambda found=found: replacement(edit_for(found, keep_comments=False)))  # type: ignore[misc]  # as above
+
+
+def replacement(change: TextChange | None) -> str:
+    """Describe a change of a text."""
+    return "nothing" if change is None else f"{change.start}-{change.end} {change.text!r}"
 
 
 @group("text/types", 1)

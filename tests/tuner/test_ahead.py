@@ -11,10 +11,10 @@ import pytest
 import tilery
 from engines.tileiras.test_compiler import needs_tileiras
 from support.fake_cuda import FakeCuda, value
+from tilery.engines.ahead import transpose_ahead, transposing_kernel
 from tilery.engines.cuda.contract import Ahead, LaunchContract
 from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, Prebuilt
-from tilery.engines.gpu.ahead import transpose_ahead, transposing_kernel
 from tilery.engines.gpu.variants import Variant, VariantCompiler
 from tilery.engines.tileiras.launch import launch_contract
 

@@ -151,7 +151,10 @@ ATTENTION = Work(products=2, accumulator=128 * 128, loop_bytes=32768, rows=64, c
         (replace(GEMM, narrow=True), "tileiras O3 cta2 occ2"),
         (replace(GEMM, narrow=True, accumulator=128 * 256), "triton"),
         (replace(GEMM, narrow=True, needs_transpose=True), "tileiras O2"),
-        (replace(GEMM, tf32=True), "tileiras O2"),
+        (replace(GEMM, tf32=True), "tileiras O3"),
+        (replace(GEMM, tf32=True, needs_transpose=True), "tileiras O2"),
+        (replace(GEMM, tf32=True, needs_transpose=True, transposable=True, rows=128), "tileiras O3 transpose"),
+        (replace(GEMM, tf32=True, needs_transpose=True, transposable=True, rows=16), "tileiras O2"),
         (ATTENTION, "tileiras O3 occ2"),
         (replace(ATTENTION, accumulator=2 * 128 * 128), "tileiras O3 cta2 occ2"),
         (replace(ATTENTION, accumulator=64 * 128, loop_bytes=16384), "triton"),
@@ -181,6 +184,9 @@ def test_rules_choose_it_for_short_floats() -> None:
     assert default_variant(work).label == "triton w4 s5 gluon2 p132"
     assert default_variant(work, ("tileiras",)).label == "tileiras O3 cta2 occ2"
     assert default_variant(replace(work, narrow=False)).label == "triton"
+    lying = replace(work, needs_transpose=True)
+    assert default_variant(lying).label == "tileiras O2"
+    assert default_variant(replace(lying, transposable=True)).label == "triton w4 s5 gluon2 p132 transpose"
 
 
 def test_no_compiler() -> None:

@@ -20,7 +20,6 @@ from ..ops import (
     LoadViewTko,
     Loop,
     MmaF,
-    MmaFScaled,
     MmaI,
     Permute,
     PrintTko,
@@ -31,11 +30,11 @@ from ..ops import (
     StorePtrTko,
     StoreViewTko,
 )
-from ..types import PartitionView, Scalar, Tile
+from ..types import Scalar, Tile
+from .ahead import Product, is_transposable, needs_transpose
 from .semantics import rounds_once
 from .triton.gluon.feeds import is_feedable
 
-Product = MmaF | MmaI | MmaFScaled
 LOOPS = (For, Loop)
 LOADS = (LoadViewTko, LoadPtrTko)
 
@@ -58,6 +57,8 @@ class Work:
     """Whether there are products whose sums have a defined order, which tensor cores do not keep."""
     needs_transpose: bool = False
     """Whether tensor cores need the right operand of a product in another order than memory has it."""
+    transposable: bool = False
+    """Whether that operand can be transposed ahead, see `ahead`."""
     loop_bytes: int = 0
     """Bytes that an iteration of a loop with products loads."""
     stored: int = 0
@@ -108,6 +109,7 @@ def work_of(entry: Entry) -> Work:
         tf32=any(_element(o).name == "tf32" for o in products),
         stepwise=any(isinstance(o, MmaF) and not rounds_once(o) for o in products),
         needs_transpose=any(needs_transpose(o) for o in products),
+        transposable=is_transposable(entry),
         loop_bytes=max((_loaded(block) for block in inner if _multiplies(block)), default=0),
         stored=sum(_bytes(o.tile.type) for o in ops if isinstance(o, StoreViewTko) and isinstance(o.tile.type, Tile)),
         tile=max(tiles, default=1),
@@ -252,29 +254,3 @@ def _element(o: Product) -> Scalar:
 
 def _is_narrow(o: Product) -> bool:
     return _element(o).is_float and _element(o).bits <= 8
-
-
-def needs_transpose(o: Product) -> bool:
-    """Tell whether memory has the right operand in an order that tensor cores do not take.
-
-    They take 16-bit operands in any order, others only if the summed dimension is the inner one.
-    """
-    element = _element(o)
-    return element.is_float and (element.bits <= 8 or element.name == "tf32") and not _is_inner_summed(o.rhs)
-
-
-def _is_inner_summed(value: Value) -> bool:
-    """Whether memory holds the last but one dimension of a tile as its inner one."""
-    swapped = False
-    while isinstance(owner := value.owner, Op):
-        if isinstance(owner, Permute):
-            order = owner.permutation
-            swapped ^= order[-2:] == (len(order) - 1, len(order) - 2)
-        elif isinstance(owner, LoadViewTko):
-            view = owner.view.type
-            dims = view.dim_map if isinstance(view, PartitionView) else ()
-            return swapped ^ (len(dims) > 1 and dims[-1] < dims[-2])
-        if len(owner.operands) != 1:
-            return False
-        value = owner.operands[0]
-    return False

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...diag import ErrorKind, TileError
 from ...ops import Entry, Global, Module
+from ..ahead import transpose_ahead, transposing_kernel
 from ..common.kernel import find_entry, refuse_options
 from ..cuda.contract import Ahead
 from ..cuda.launch import Binary, global_bytes
@@ -15,7 +16,6 @@ from ..tileiras import launch as tileiras
 from ..triton import launch as triton
 from ..triton.compiler import CompileProcess, compile_entry
 from ..work import Work
-from .ahead import transpose_ahead, transposing_kernel
 
 COMPILERS = ("triton", "tileiras")
 SHORT = {
@@ -177,6 +177,8 @@ def candidate_variants(work: Work, available: tuple[str, ...] = COMPILERS) -> li
     plain = [Variant.of("tileiras", level=3, occupancy=n) for n in (8, 4, 2)]
     if work.products:
         found = [*_fed(work), Variant("triton"), plain[2], Variant.of("tileiras", level=3)]
+        if work.transposable:  # three with the operand as it is, and one without
+            found = [*found[:-1], _transposed(plain[2])]
     else:
         other = (
             Variant.of("triton", unroll=4, pipeline=0) if work.stores else Variant.of("triton", unroll=0, pipeline=3)
@@ -189,9 +191,16 @@ def _fed(work: Work) -> list[Variant]:
     """The variant in which one warp copies for two groups that multiply: other GPUs than Hopper refuse it."""
     large = work.accumulator >= 128 * 128 and work.rows >= 128 and work.loop_bytes > 0
     stages = min(DEEPEST, (SHARED - work.stored) // max(work.loop_bytes, 1))
-    if not (work.feedable and work.pure and large and stages >= FEWEST) or work.needs_transpose or work.waits:
+    if not (work.feedable and work.pure and large and stages >= FEWEST) or work.waits:
         return []
-    return [Variant.of("triton", num_warps=4, num_stages=stages, gluon=2, programs=PROCESSORS)]
+    found = Variant.of("triton", num_warps=4, num_stages=stages, gluon=2, programs=PROCESSORS)
+    if not work.needs_transpose:
+        return [found]
+    return [_transposed(found)] if work.transposable else []
+
+
+def _transposed(variant: Variant) -> Variant:
+    return replace(variant, options=(*variant.options, (TRANSPOSE, True)))
 
 
 def _trusted(work: Work, available: tuple[str, ...]) -> tuple[str, ...]:
@@ -226,7 +235,9 @@ def _for_tileiras(work: Work) -> Variant | None:
         large = work.accumulator >= 2 * 128 * 128
         return Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2) if large else plain
     if work.tf32:
-        return Variant.of("tileiras", level=2)
+        large = work.transposable and work.rows >= 128
+        plain = Variant.of("tileiras", level=2 if work.needs_transpose and not large else 3)
+        return _transposed(plain) if large else plain
     if work.narrow:
         if work.accumulator > 128 * 128 or not work.pure:
             return None

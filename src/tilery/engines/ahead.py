@@ -9,20 +9,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...analysis.alignment import axis_info
-from ...analysis.ranges import ranges
-from ...analysis.roles import parameter_roles
-from ...attrs import DivBy
-from ...enums import MemoryOrderingSemantics
-from ...ir import Op, Value, clone, walk
-from ...ops import Assume, Entry, LoadViewTko, MakePartitionView, MakeTensorView, MakeToken, MmaF, Module
-from ...text.parse.parser import parse
-from ...types import DYNAMIC, Function, PartitionView, Ptr, Scalar, TensorView, Tile
-from ..common.kernel import find_entry
-from ..cuda.contract import Extent
-from ..work import needs_transpose
+from ..analysis.alignment import axis_info
+from ..analysis.ranges import ranges
+from ..analysis.roles import parameter_roles
+from ..attrs import DivBy
+from ..enums import MemoryOrderingSemantics
+from ..ir import Op, Value, clone, walk
+from ..ops import (
+    Assume,
+    Entry,
+    LoadViewTko,
+    MakePartitionView,
+    MakeTensorView,
+    MakeToken,
+    MmaF,
+    MmaFScaled,
+    MmaI,
+    Module,
+    Permute,
+)
+from ..text.parse.parser import parse
+from ..types import DYNAMIC, Function, PartitionView, Ptr, Scalar, TensorView, Tile
+from .common.kernel import find_entry
+from .cuda.contract import Extent
 
 ALIGNMENT = 16
+Product = MmaF | MmaI | MmaFScaled
 SIZES = {1: 128, 2: 64, 4: 64}
 """The side of the tiles that are transposed, by the bytes of an element."""
 
@@ -58,6 +70,22 @@ def transpose_ahead(module: Module, name: str) -> tuple[Module, Matrix] | None:
     """
     copy: Module = clone(module)
     entry = find_entry(copy, name)
+    if (found := _find(entry)) is None:
+        return None
+    _redirect(entry, *found)
+    return copy, found[-1]
+
+
+def is_transposable(entry: Entry) -> bool:
+    """Tell whether a matrix can be transposed ahead."""
+    return _find(entry) is not None
+
+
+Found = tuple[MakeTensorView, MakePartitionView, list[LoadViewTko], Matrix]
+
+
+def _find(entry: Entry) -> Found | None:
+    """Return a matrix that can be transposed ahead, its views and their loads."""
     for product in (o for o in walk(entry.body) if isinstance(o, MmaF) and needs_transpose(o)):
         load = _loaded(product.rhs)
         if load is None or not isinstance(view := load.view.owner, MakePartitionView):
@@ -66,9 +94,35 @@ def transpose_ahead(module: Module, name: str) -> tuple[Module, Matrix] | None:
         if isinstance(tensor, MakeTensorView) and (matrix := _matrix(entry, tensor, view)) is not None:
             loads = [o for o in walk(entry.body) if isinstance(o, LoadViewTko) and o.view is view.result]
             if all(_is_free(o) for o in loads):
-                _redirect(entry, tensor, view, loads, matrix)
-                return copy, matrix
+                return tensor, view, loads, matrix
     return None
+
+
+def needs_transpose(o: Product) -> bool:
+    """Tell whether memory has the right operand in an order that tensor cores do not take.
+
+    They take 16-bit operands in any order, others only if the summed dimension is the inner one.
+    """
+    assert isinstance(o.lhs.type, Tile) and isinstance(o.lhs.type.element, Scalar)
+    element = o.lhs.type.element
+    return element.is_float and (element.bits <= 8 or element.name == "tf32") and not _is_inner_summed(o.rhs)
+
+
+def _is_inner_summed(value: Value) -> bool:
+    """Whether memory holds the last but one dimension of a tile as its inner one."""
+    swapped = False
+    while isinstance(owner := value.owner, Op):
+        if isinstance(owner, Permute):
+            order = owner.permutation
+            swapped ^= order[-2:] == (len(order) - 1, len(order) - 2)
+        elif isinstance(owner, LoadViewTko):
+            view = owner.view.type
+            dims = view.dim_map if isinstance(view, PartitionView) else ()
+            return swapped ^ (len(dims) > 1 and dims[-1] < dims[-2])
+        if len(owner.operands) != 1:
+            return False
+        value = owner.operands[0]
+    return False
 
 
 def _loaded(value: Value) -> LoadViewTko | None:

@@ -13,7 +13,19 @@ import tilery
 from support.loops import load
 from tilery.engines.cpu.abi import Specialisation, Target
 from tilery.engines.cpu.choice import CLASSES, LOOPS, OLD, VARIABLE, emitter_of
-from tilery.engines.cpu.loops.nodes import Buffer, Declare, Float, If, Kernel, Loop, Prefetch, Scope, Write, walk
+from tilery.engines.cpu.loops.nodes import (
+    Buffer,
+    Declare,
+    Float,
+    If,
+    Kernel,
+    Loop,
+    Prefetch,
+    Scope,
+    Shuffle,
+    Write,
+    walk,
+)
 from tilery.engines.cpu.loops.verifier import verify
 from tilery.engines.cpu.lower import lower
 from tilery.engines.cpu.native.targets import TARGETS
@@ -172,17 +184,46 @@ def test_whole_lines_bypass_the_caches_wherever_a_row_begins(offset: int, in_pla
     assert (out == 2 * np.arange(300)).all() and not raw[:at].any() and not raw[at + 300 :].any()
 
 
-def test_such_a_version_has_stores_of_whole_lines_only() -> None:
+def test_such_a_version_stores_whole_lines_and_parts_of_the_first_and_the_last() -> None:
     kernel = after(tilery.parse(COPY), *passes(AVX512, EXACT))
     versions = [s for s in walk(kernel.body) if isinstance(s, If) and s.condition is kernel.streams]
     stores = [s for each in versions for s in walk(each.then) if isinstance(s, Write) and s.streams]
-    assert stores and all(s.mask is None and s.value.lanes % 16 == 0 for s in stores)
+    assert {s.value.lanes for s in stores} == {1, 4, 16, 64} and all(s.mask is None for s in stores)
     assert sum(isinstance(s, Write) and s.streams for s in walk(kernel.body)) == len(stores)
 
 
 def test_what_is_read_again_by_a_heavy_function_is_fetched_ahead() -> None:
     assert any(isinstance(s, Prefetch) for s in walk(after(bench("softmax"), *passes(AVX512, EXACT)).body))
     assert not any(isinstance(s, Prefetch) for s in walk(after(bench("vadd"), *passes(AVX512, EXACT)).body))
+
+
+# ---------------------------------------------------------------- squares
+
+TURN = """entry @k(%p: tile<ptr<T>>, %q: tile<ptr<T>>) {
+  %z = constant <i32: 0> : tile<i32>
+  %t = make_tensor_view %p, shape = [4, 32, 64], strides = [2048, 64, 1] : SOURCE
+  %v = make_partition_view %t : partition_view<tile=(4x32x64), SOURCE>
+  %u = make_tensor_view %q, shape = [4, 64, 32], strides = [2048, 32, 1] : TARGET
+  %w = make_partition_view %u : partition_view<tile=(4x64x32), TARGET>
+  %a, %k = load_view_tko weak %v[%z, %z, %z] : partition_view<tile=(4x32x64), SOURCE>, tile<i32>
+    -> tile<4x32x64xT>, token
+  %b = permute %a [0, 2, 1] : tile<4x32x64xT> -> tile<4x64x32xT>
+  %s = store_view_tko weak %b, %w[%z, %z, %z] : tile<4x64x32xT>, partition_view<tile=(4x64x32), TARGET>, tile<i32>
+    -> token
+  return }"""
+
+
+@pytest.mark.parametrize("t,dtype", [("f32", np.float32), ("f64", np.float64), ("i8", np.int8), ("f16", np.float16)])
+def test_squares_are_turned_in_registers(t: str, dtype: Any) -> None:
+    text = TURN.replace("SOURCE", "tensor_view<4x32x64xT, strides=[2048,64,1]>")
+    text = text.replace("TARGET", "tensor_view<4x64x32xT, strides=[2048,32,1]>").replace("T>", t + ">")
+    module = tilery.parse(text.replace("xT,", f"x{t},"))
+    chosen = passes(AVX512, EXACT)
+    assert any(isinstance(s, Shuffle) for s in walk(after(module, *chosen).body))
+    x = np.arange(4 * 32 * 64).reshape(4, 32, 64).astype(dtype)
+    out = np.zeros((4, 64, 32), dtype)
+    load(module, *chosen).kernel().launch(1, [x, out])
+    assert (out == x.transpose(0, 2, 1)).all()
 
 
 # ---------------------------------------------------------------- the choice of the emitter

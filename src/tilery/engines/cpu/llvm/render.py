@@ -610,7 +610,7 @@ class Rendering(Text):
         mask = None if s.mask is None else self.use(s.mask, w)
         p, step = self.location(s.address, BYTES[kind])
         if s.streams:
-            self.store(vector(kind, w), x, p, LINE, ", !nontemporal !0")
+            self.store(vector(kind, w), x, p, min(LINE, w * BYTES[kind]), ", !nontemporal !0")
             return
         if step != "":
             self.put_elements(kind, x, p, step, w, mask)

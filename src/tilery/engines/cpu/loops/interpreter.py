@@ -273,8 +273,10 @@ class Interpreter:
 
     def write(self, s: Write) -> None:
         _, (addresses, values) = self.active(s.mask, self.get(s.address), self.get(s.value))
-        if s.streams and (addresses.reshape(-1, s.address.lanes)[:, 0] % LINE).any():
-            raise AssertionError("what bypasses the caches does not begin at a line")
+        if s.streams and addresses.size:
+            aligned = min(LINE, s.address.lanes * values.dtype.itemsize)
+            if (addresses.reshape(-1, s.address.lanes)[:, 0] % aligned).any():
+                raise AssertionError("what bypasses the caches is not aligned")
         if addresses.size:
             self.memory.store(addresses, values.astype(np.uint8) if values.dtype == bool else values)
 

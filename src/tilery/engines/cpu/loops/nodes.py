@@ -240,7 +240,7 @@ class Write:
     value: Operand
     mask: Operand | None = None
     streams: bool = False
-    """Whether the store bypasses the caches: of whole lines, from an address that is a multiple of a line on."""
+    """Whether the store bypasses the caches: its neighbours are whole lines, or an aligned part of one."""
     home: Home | None = None
 
 

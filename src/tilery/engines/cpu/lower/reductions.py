@@ -214,24 +214,74 @@ def _halve(
 def scan(g: Lowering, o: Scan) -> None:
     """Elements of a group combine with those 1, 2, 4 and so on before; then groups combine, one after the other."""
     sizes, dim = shape(o.operands_[0]), o.dim
-    size, inner = sizes[dim], sizes[dim + 1 :]
     group = group_size(sizes, dim)
     results = [g.b.declare(element_of(v.type), () if is_scalar(v) else shape(v)) for v in o.results_]
     with g.b.nest(Kind.PARALLEL, sizes[:dim]) as outer:
-        current = rooms(g, o, (size, *inner))
-        with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
-            stores(g, current, (i, *rest), [g.at(v, (*outer, _turned(g, o, i, size), *rest)) for v in o.operands_])
-        distance = 1
-        while distance < group:
-            current = _scan_step(g, o, current, group, distance)
-            distance *= 2
-        if size > group:
-            current = _scan_groups(g, o, current, group)
-        with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
-            at = (*outer, _turned(g, o, i, size), *rest) if results[0].shape else ()
-            stores(g, results, at, loads(g, current, (i, *rest)))
+        if prod(sizes[dim + 1 :]) == 1 and not g.checks:
+            _scan_row(g, o, outer, group, results)
+        else:
+            _scan_columns(g, o, outer, group, results)
     for v, room in zip(o.results_, results):
         g.held[v] = room if room.shape else g.b.load(room)
+
+
+def _scan_row(g: Lowering, o: Scan, outer: tuple[Operand, ...], group: int, results: Sequence[Buffer]) -> None:
+    """Scan neighbours, one group after the other, each in registers.
+
+    The first elements of a group combine with one that they should not, and keep their value. A check might notice.
+    """
+    size = shape(o.operands_[0])[o.dim]
+    rest = [index(0)] * (len(shape(o.operands_[0])) - o.dim - 1)
+    total = [g.b.variable(element_of(v.type), "total") for v in o.operands_]
+
+    def scan_group(first: Operand, continues: bool) -> None:
+        def place(i: Operand) -> list[Operand]:
+            return [*outer, _turned(g, o, g.b.add(first, i), size), *rest]
+
+        current = rooms(g, o, (group,))
+        with g.b.nest(Kind.PARALLEL, (group,)) as (i,):
+            stores(g, current, (i,), [g.at(v, place(i)) for v in o.operands_])
+        distance = 1
+        while distance < group:
+            new = rooms(g, o, (group,))
+            with g.b.nest(Kind.PARALLEL, (group,)) as (i,):
+                before = g.b.integer("smax", g.b.sub(i, index(distance)), index(0))
+                here = loads(g, current, (i,))
+                made = combine(g, o, loads(g, current, (before,)), here)
+                alone = g.b.integer("slt", i, index(distance))
+                stores(g, new, (i,), [g.b.select(alone, x, y) for x, y in zip(here, made)])
+            current, distance = new, 2 * distance
+        if continues:
+            new = rooms(g, o, (group,))
+            with g.b.nest(Kind.PARALLEL, (group,)) as (i,):
+                stores(g, new, (i,), combine(g, o, loads(g, total, ()), loads(g, current, (i,))))
+            current = new
+        stores(g, total, (), loads(g, current, (index(group - 1),)))
+        with g.b.nest(Kind.PARALLEL, (group,)) as (i,):
+            stores(g, results, place(i) if results[0].shape else (), loads(g, current, (i,)))
+
+    scan_group(index(0), False)
+    if size > group:
+        with g.b.loop(Kind.SERIAL, index(size), index(group), group, name="r") as loop:
+            scan_group(loop.index, True)
+
+
+def _scan_columns(g: Lowering, o: Scan, outer: tuple[Operand, ...], group: int, results: Sequence[Buffer]) -> None:
+    """Scan elements whose neighbours are in other rows of the scan."""
+    sizes = shape(o.operands_[0])
+    size, inner = sizes[o.dim], sizes[o.dim + 1 :]
+    current = rooms(g, o, (size, *inner))
+    with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
+        stores(g, current, (i, *rest), [g.at(v, (*outer, _turned(g, o, i, size), *rest)) for v in o.operands_])
+    distance = 1
+    while distance < group:
+        current = _scan_step(g, o, current, group, distance)
+        distance *= 2
+    if size > group:
+        current = _scan_groups(g, o, current, group)
+    with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
+        at = (*outer, _turned(g, o, i, size), *rest) if results[0].shape else ()
+        stores(g, results, at, loads(g, current, (i, *rest)))
 
 
 def _turned(g: Lowering, o: Scan, i: Operand, size: int) -> Operand:

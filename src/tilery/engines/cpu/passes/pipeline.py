@@ -27,6 +27,7 @@ from .registers import split_registers
 from .shadow import shadow
 from .side import fill_on_the_side
 from .simplify import remove_dead, simplify
+from .squares import turn_squares
 from .vectorise import unroll, vectorise
 from .whole import split_masks
 
@@ -49,6 +50,8 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
         fill_on_the_side,
         simplify,
         split_masks,
+        simplify,
+        turn_squares,
         simplify,
         vectorise(machine),
         unroll,

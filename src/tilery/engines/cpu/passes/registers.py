@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import add, mul, sub
 
 from ....types import I64
 from ..loops.nodes import (
@@ -36,6 +37,8 @@ from .rewrite import Copy, with_values
 
 MAX_ELEMENTS = 2048
 Positions = tuple[int, ...]
+STEPS: dict[str, Callable[[int, int], int]] = {"add": add, "sub": sub, "mul": mul, "smin": min, "smax": max}
+"""What positions are computed by; they are far too small to wrap around."""
 
 
 def split_registers(machine: Machine) -> Callable[[Kernel], bool]:
@@ -83,14 +86,13 @@ class _Places:
         if s.name == "ramp":
             (first,) = parts[0] or (0,)
             self.numbers[s.result] = tuple(range(first, first + s.result.lanes))
-        elif s.name in ("add", "mul") and len(parts) == 2:
+        elif s.name in STEPS and len(parts) == 2:
             a, b = (self.spread(p or (), s.result.lanes) for p in parts)
-            pairs = zip(a, b)
-            self.numbers[s.result] = tuple(x + y if s.name == "add" else x * y for x, y in pairs)
+            self.numbers[s.result] = tuple(map(STEPS[s.name], a, b))
 
     def number(self, x: Operand) -> Positions | None:
         if isinstance(x, Const):
-            return (x.bits,)
+            return (x.bits - (1 << 64) if x.bits >> 63 else x.bits,)
         return self.numbers.get(x)
 
     def spread(self, p: Positions, lanes: int) -> Positions:

@@ -13,7 +13,9 @@ from ....types import F64, I64
 from ..loops.builder import Builder
 from ..loops.nodes import (
     Apply,
+    Buffer,
     Check,
+    Declare,
     Float,
     Guard,
     If,
@@ -49,7 +51,8 @@ MAX_UNROLLED = 4000
 MAX_TURNS = 64
 LINE = 64
 """Bytes of a cache line."""
-Bounds = tuple[Operand, Operand]
+PART = 16
+"""Bytes of a line that are stored past the caches together, where a row has only a part of the line."""
 PURE = (Int, Apply, Float, Shuffle)
 
 
@@ -147,13 +150,8 @@ def _may_run_in_lanes(s: Loop, disjoint: bool) -> bool:
     return True
 
 
-def _in_lanes(
-    s: Loop, lanes: int, low: Operand, high: Operand, *, streams: bool = False, only: Bounds | None = None
-) -> list[Stmt]:
-    """Return a loop whose iterations do what `lanes` iterations did.
-
-    It may store past the caches, or only the elements from one index to another.
-    """
+def _in_lanes(s: Loop, lanes: int, low: Operand, high: Operand, *, streams: bool = False) -> list[Stmt]:
+    """Return a loop whose iterations do what `lanes` iterations did. It may store past the caches."""
     copy = Copy()
     body: list[Stmt] = []
     made = Loop(s.kind, Value(I64, 1, s.index.name), low, high, body, lanes)
@@ -163,12 +161,7 @@ def _in_lanes(
     copy.values[s.index] = vector
     for each in s.body:
         new = with_operands(each, copy.get)
-        if isinstance(new, Write) and only is not None:
-            b = Builder(body)
-            first, end = only
-            mask = b.both(b.integer("sle", first, vector), b.integer("slt", vector, end))
-            new = replace(new, mask=mask)
-        elif isinstance(new, Write) and streams:
+        if isinstance(new, Write) and streams:
             new = replace(new, streams=True)
         v = defined(each)
         if v is not None:
@@ -216,7 +209,11 @@ def _elements_of_line(s: Loop, count: int) -> int:
 
 
 def _past_caches(s: Loop, lanes: int, line: int, count: int) -> list[Stmt]:
-    """Store whole lines past the caches, wherever the first one begins; the elements around them as usual."""
+    """Store lines past the caches, wherever the first one begins.
+
+    What a row has before its first line and after its last is stored in parts, the former first and the latter last:
+    with those of the neighbouring rows they make up lines before the processor writes them.
+    """
     out: list[Stmt] = []
     b = Builder(out)
     write = s.body[-1]
@@ -227,15 +224,47 @@ def _past_caches(s: Loop, lanes: int, line: int, count: int) -> list[Stmt]:
     before = b.integer("udiv", rest, index(LINE // line))
     uneven = b.integer("slt", index(0), before)
     with b.when(uneven):
-        b.block += _in_lanes(s, line, index(0), index(line), only=(index(0), before))
+        _store_some(b, s, line, 0, index(0), before)
     at = before
     for width in dict.fromkeys((lanes, line)):
         out += _in_lanes(s, width, at, index(count - width + 1), streams=True)
         left = b.sub(index(count), at)
         at = b.sub(index(count), b.integer("and", left, index(width - 1)))
     with b.when(uneven):
-        b.block += _in_lanes(s, line, index(count - line), index(count), only=(at, index(count)))
+        _store_some(b, s, line, count - line, before, index(line))
     return out
+
+
+def _store_some(b: Builder, s: Loop, line: int, start: int, low: Operand, high: Operand) -> None:
+    """Store some of the elements from `start` on, as many as a line has, past the caches."""
+    *body, write = _in_lanes(s, line, index(start), index(start + line))
+    assert isinstance(write, Write)
+    form, item = linear(s.body[-1].address, s.body), LINE // line  # type: ignore[union-attr]
+    assert form is not None
+    edge = Buffer(write.value.element, (line,), Scope.REGISTER, "edge")
+    lanes = Value(I64, line)
+    b.block += [Declare(edge), *body, Int(lanes, "ramp", (index(0),)), Store(edge, (lanes,), write.value)]
+    first = b.add(form[0], index(start * item))
+
+    def pieces(width: int) -> None:
+        with b.loop(Kind.SERIAL, high, low, width) as loop:
+            at: Operand = loop.index
+            if width > 1:
+                at = Value(I64, width)
+                b.emit(Int(at, "ramp", (loop.index,)))
+            x = Value(edge.element, width)
+            b.emit(Load(x, edge, (at,)))
+            address = Value(I64, width)
+            offset = b.mul(at, index(item))
+            b.emit(Int(address, "add", (first, offset)))
+            b.emit(replace(write, address=address, value=x, streams=True))
+
+    part = PART // item
+    made = If(b.integer("eq", b.both(b.either(low, high), index(part - 1)), index(0)), [], [])
+    for block, width in ((made.then, part), (made.orelse, 1)):
+        with b.within(block):
+            pieces(width)
+    b.emit(made)
 
 
 # ---------------------------------------------------------------- short loops

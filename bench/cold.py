@@ -1,4 +1,4 @@
-"""What a call costs besides the work: the first one, that of another kernel, a cached one, a launch of almost nothing.
+"""Measure the cost of a call besides its work: a first one, one of another kernel, a cached one, one of almost nothing.
 
     python bench/cold.py [--only vadd] [--rounds 10] [--against /path/to/another/checkout/src]
 

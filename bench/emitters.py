@@ -43,7 +43,7 @@ HELD_OUT = frozenset(
     + [f"cutile: {name}" for name in random.Random(32).sample(sorted(MORE), 2)]
     + [f"triton: {name}" for name in random.Random(32).sample(sorted(TRITON), 4)]
 )
-"""What is only run to report; the twins are those that `triton_twins` holds out."""
+"""Cases that are only run to report; the twins are those that `triton_twins` holds out."""
 SECONDS = 0.4
 """Of processor time in which a kernel is launched again and again."""
 

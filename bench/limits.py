@@ -1,4 +1,4 @@
-"""What the machine can do: bytes moved past the caches and multiply-adds in registers, on all cores, as LLVM IR."""
+"""Limits of the machine: bytes moved past the caches and multiply-adds in registers, on all cores, as LLVM IR."""
 
 from __future__ import annotations
 

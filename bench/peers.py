@@ -172,4 +172,4 @@ PEERS: dict[str, tuple[str, Callable[[str, list[Any], int], Call | None]]] = {
     "Numba": ("numba", numba_compiled),
     "NumPy": ("numpy", numpy_expression),
 }
-"""What to compare with: the package that each needs, and a function that returns the call to time."""
+"""The peers to compare with: the package that each needs, and a function that returns the call to time."""

@@ -151,7 +151,7 @@ OFF = {
         "Times of short launches differ by several per cent from run to run. Instructions do not; the same ratios:"
     ),
 }
-"""What is measured without the sanitizer, and the sentence before its table."""
+"""Measures of launches without the sanitizer, and the sentence before each table."""
 NOT_MEASURED = """\
 ## Not measured
 

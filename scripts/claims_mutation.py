@@ -36,7 +36,7 @@ class Mutation:
 
     claims: tuple[str, ...]
     breaks: str
-    """What no longer happens."""
+    """The behaviour that the change removes."""
     at: str
     change: str
     to: str = ""

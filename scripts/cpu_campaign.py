@@ -2,7 +2,7 @@
 
     python scripts/cpu_campaign.py --modules 10000 --mutants 20000 --hostile 1000 [--hardware FOLDER] [--report]
 
-Every case runs in a child process, in buffers that end (or begin) at a page that nobody may touch, so that an access
+Every case runs in a child process, in buffers that end (or begin) at an inaccessible page, so that an access
 outside them ends the child and is found. Modules are those of `support.contract.random_case`, which store every value
 that they compute and do not use. A mutant is a random module with one or two changes that is still legal. `--hostile`
 counts kernels of `support.hostile.guarded`, ten launches each. `--hardware` is a folder with the cases of

@@ -28,7 +28,7 @@ TESTS = {"startswith", "endswith", "find", "search", "match"}
 
 @dataclass
 class House:
-    """What was measured in one tree."""
+    """The measurements of one tree."""
 
     lines: Counter[str] = field(default_factory=Counter)
     modules: Counter[str] = field(default_factory=Counter)

@@ -103,7 +103,7 @@ class Row(NamedTuple):
 
 
 class Results:
-    """What was found so far, by item; a file keeps it, so that a run goes on where an earlier one was stopped."""
+    """The findings so far, by item, in a file: a run continues where an earlier one was stopped."""
 
     def __init__(self, file: Path | None, share: tuple[int, int]) -> None:
         self._file, self._share, self._count = file, share, 0
@@ -133,7 +133,7 @@ def row_of(finding: Finding) -> Row:
 
 @dataclass
 class Pair:
-    """What the rules say about a faulty kernel and about its corrected twin; None if it could not be compiled."""
+    """The findings in a faulty kernel and in its corrected twin; None if it could not be compiled."""
 
     name: str
     bad: list[Row] | None = None
@@ -149,7 +149,7 @@ class Pair:
 
 @dataclass
 class Corpus:
-    """What the rules say about real kernels."""
+    """The findings in real kernels."""
 
     files: int = 0
     with_findings: int = 0

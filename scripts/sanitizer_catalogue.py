@@ -32,7 +32,7 @@ Found = list[tuple[int, Report, list[int]]]
 
 
 class Pair(NamedTuple):
-    """What was found of a pair."""
+    """The findings for a pair."""
 
     name: str
     checks: list[str]

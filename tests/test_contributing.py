@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md tells people to do works: its diffs apply, and the result does what it says."""
+"""CONTRIBUTING.md is right: its diffs apply, and the result does what it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types and debug nodes: equal ones are one object, in every thread, and what nobody uses does not stay."""
+"""Types and debug nodes: equal ones are one object, in every thread, and unused ones are freed."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ EXECUTE = (
     "lsp/",
     "manual/highlighting",
 )
-"""What may need NumPy: the linter, the engine, what runs on it, and the arrays that the command makes; the server needs
-pygls, the lexer Pygments."""
+"""Modules that may need packages: NumPy for the linter, the engine, what runs on it, and the arrays that the command
+makes; pygls for the server; Pygments for the lexer."""
 
 
 def test_numpy_is_the_only_dependency() -> None:

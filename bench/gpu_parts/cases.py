@@ -32,7 +32,7 @@ class Case:
     """Work; without flops, or if `bound` is bytes, memory is the limit."""
     bound: str = ""
     start: float = math.nan
-    """What `outs` hold before a checked launch: NaN, unless the kernel adds to it."""
+    """The contents of `outs` before a checked launch: NaN, unless the kernel adds to it."""
     peak: str = "bf16"
     tf32: bool = False
     keep: list[Any] = field(default_factory=list)

@@ -197,7 +197,7 @@ def _first(facts: Facts, rows: list[Row]) -> list[str]:
 
 
 def _compiling(rows: list[Row]) -> list[str]:
-    """What compiling takes, from the times of variants that were compiled on one core each."""
+    """Describe the time of compiling, from variants that were compiled on one core each."""
     alone, together = [], []
     for r in rows:
         seconds = {v["label"]: v["compile_seconds"] for v in r.variants}

@@ -16,7 +16,7 @@ from .export import read_rows
 PROGRAMS = Path(__file__).parents[1] / "gpu_kernels.toml"
 GLUON = Path(__file__).parents[1] / "gpu_gluon.toml"
 PEAKS = {"bf16": 989e12, "f16": 989e12, "f8": 1979e12, "tf32": 494e12}
-"""What NVIDIA states for an H200, in operations per second without sparsity."""
+"""The peak of an H200 that NVIDIA states, in operations per second without sparsity."""
 COLUMNS = ("gpu tuned", "gpu default", "triton", "tileiras tuned", "tileiras as is", "torch", "limit")
 GOALS = (
     ("gpu tuned", "tileiras as is", 2.3),
@@ -209,7 +209,7 @@ def _renamed(rows: list[Row]) -> list[str]:
 
 
 def _fed(rows: list[Row]) -> list[str]:
-    """What a warp that copies gains, for rows from which its rules were chosen and for those that were held out."""
+    """Describe the gain of a warp that copies, for rows from which its rules were chosen and for held-out ones."""
     held = set(tomllib.loads(GLUON.read_text("utf-8"))["held_out"])
     found = []
     for row in rows:
@@ -251,7 +251,7 @@ def _fed(rows: list[Row]) -> list[str]:
 
 
 def _programs(results: Sequence[dict[str, Any]]) -> list[str]:
-    """What a warp that copies gains on others' programs, from the results of `bench/gpu_defaults.py run`."""
+    """Describe the gain of a warp that copies on others' programs, from the results of `bench/gpu_defaults.py run`."""
     listed = tomllib.loads(PROGRAMS.read_text("utf-8"))["kernels"]
     held = {each["name"] for each in listed if each["held_out"]}
     found, compared, differ = [], 0, []
@@ -287,7 +287,7 @@ def _programs(results: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _full(rows: list[Row], table: list[Cells]) -> list[str]:
-    """What the model loses, for the rows for which everything was tried."""
+    """Describe the loss of the model, for the rows for which everything was tried."""
     whole = [(row, cells) for row, cells in zip(rows, table) if any(not v.get("kept", True) for v in row["variants"])]
     if not whole:
         return []
@@ -359,7 +359,7 @@ SAMPLE = re.compile(
     r"|^that is (?P<ratio>[\d.]+) times|^(?P<hints>@ct\.kernel.*)$|^(?P<not>\w+): not tuned: (?P<why>.+)$",
     re.MULTILINE,
 )
-"""What `tilery cutile tune` prints, after lines `== NAME` for each script."""
+"""The output of `tilery cutile tune`, after lines `== NAME` for each script."""
 
 
 def _samples(log: str) -> list[str]:

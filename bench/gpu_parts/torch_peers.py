@@ -1,4 +1,4 @@
-"""What torch does instead of the programs of `gpu_kernels.toml`: as it is, and through torch.compile."""
+"""Programs of torch that replace those of `gpu_kernels.toml`: as they are, and through torch.compile."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ class Case:
 
     name: str
     symptom: str
-    """What its author sees."""
+    """The symptom, as the author sees it."""
     fault: str
-    """What is wrong."""
+    """The fault."""
     text: str
     args: Callable[[], Arrays]
     session: list[str]

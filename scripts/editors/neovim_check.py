@@ -32,7 +32,7 @@ GROUPS = {
     "tile<4": "Type", "4x8": "Number", "8xf32": "Number", "f32>": "Element", "addf": "Operation",
     "rounding": "Keyword", "zero": "Enum",
 }  # fmt: skip
-"""What words of the text are to the Vim syntax."""
+"""The groups of words in the Vim syntax."""
 EXPECTED = {
     "filetype": "tileir",
     "definition": [2, 6],
@@ -41,7 +41,7 @@ EXPECTED = {
     "groups": GROUPS,
     "bytecode": ["tileir", False, "entry @k() {"],
 }
-"""What Neovim shows, apart from the words of an error and of the reference."""
+"""The texts that Neovim shows, apart from the words of an error and of the reference."""
 
 
 def environment(folder: Path) -> dict[str, str]:

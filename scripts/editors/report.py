@@ -46,7 +46,7 @@ SCOPES = {
     TokenKind.NUMBER: "constant.numeric",
     TokenKind.STRING: "string.quoted",
 }
-"""What tokens should be to the TextMate grammar."""
+"""The scopes of tokens in the TextMate grammar."""
 RANDOM = 200
 PACKAGES = ("vscode-textmate", "vscode-oniguruma")
 

@@ -1,1 +1,1 @@
-"""What several scripts share."""
+"""Parts that several scripts share."""

@@ -36,7 +36,7 @@ OWN_CHILD = 50
 """One case of so many is compiled exactly as a user's kernel is, by a Python that is started for it."""
 SAME, DIFFERS, WORDS, REFUSED, RACES, SLOW = "same", "differs", "other error", "refused", "races", "too slow"
 Left = tuple[str, list[bytes], str]
-"""What a launch leaves: an error or nothing, memory, and what it printed."""
+"""The outcome of a launch: an error or nothing, memory, and what it printed."""
 
 
 @dataclass(frozen=True)

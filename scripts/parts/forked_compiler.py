@@ -55,7 +55,7 @@ class Server:
 
 
 class Kept:
-    """What was compiled from which request, in a file, for a campaign on another state of the engine's code."""
+    """Results of the compiler by request, in a file, for a campaign on another state of the engine's code."""
 
     def __init__(self, path: str) -> None:
         self._file = sqlite3.connect(path or ":memory:", timeout=600, isolation_level=None)

@@ -27,7 +27,7 @@ PATIENCE = 30.0
 
 @dataclass
 class Groups:
-    """What is known about the groups of rows: their digests here, their times, and the lines that they execute."""
+    """Facts about the groups of rows: their digests here, their times, and the lines that they execute."""
 
     digests: dict[str, list[str]] = field(default_factory=dict)
     """The digest of each row, empty if it is not compared."""

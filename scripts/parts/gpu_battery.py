@@ -43,7 +43,7 @@ class Made:
     module: Module
     contract: Contract
     contents: list[list[Any]]
-    """What the last arguments of each launch hold; the others hold random bits."""
+    """The contents of the last arguments of each launch; the others hold random bits."""
 
     def with_loaded_constants(self) -> Made:
         """Return the same computation, whose constants are in memory."""

@@ -17,7 +17,7 @@ OUTCOMES = (SAME, NANS, PRINTS, DIFFERENT, BUG, REFUSED, FAILED)
 
 @dataclass
 class Result:
-    """What became of a case on an engine."""
+    """The outcome of a case on an engine."""
 
     case: str
     engine: str
@@ -28,7 +28,7 @@ class Result:
     op: str = ""
     seconds: float = 0.0
     data: str = ""
-    """What the kernel left in memory, where it could not be judged."""
+    """The memory that the kernel left, where it could not be judged."""
     reason: str = ""
     """Why a kernel may differ."""
     again: dict[str, Any] | None = None

@@ -1,7 +1,7 @@
 """Why a kernel that a GPU has run before left other memory through an engine. Each rule is checked on its inputs.
 
 A rule is a function of a case that returns whether the rule allows every difference. The first rule that does is the
-reason; a difference without a reason is a fault until somebody explains it.
+reason; a difference without a reason counts as a fault until it is explained.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Case:
         return self.launch()
 
     def reports(self, check: str) -> list[Any]:
-        """What the sanitizer reports of the case."""
+        """The reports of the sanitizer about the case."""
         found = Sanitizer(check)
         self.launch(found)
         return list(found.reports)

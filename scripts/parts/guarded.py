@@ -1,4 +1,4 @@
-"""Arrays next to a page that nobody may touch: an access outside them ends the process."""
+"""Arrays next to an inaccessible page: an access outside them ends the process."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ NUMBERS = checkout.LAB / "programs.json"
 REPORT = checkout.LAB / "programs.md"
 GOOD = "ends normally"
 LEAKS = r"nanobind: |- leaked |- \.\.\. skipped|See https://nanobind"
-"""What a library says of its objects at the end of a process."""
+"""Messages of a library about its objects at the end of a process."""
 Found = dict[str, Any]
 
 

@@ -51,7 +51,7 @@ if grep -qa ma "$5"; then kill -11 $$; fi
 MOST = 2
 """How many findings of each outcome are reduced in the runs with a killed worker."""
 NAMESPACES = ("unshare", "--pid", "--fork", "--kill-child", "--mount", "--ipc", "--uts")
-"""What makes a node of a worker: it has processes, mounts and a host name of its own."""
+"""Options that make a worker a node: processes, mounts and a host name of its own."""
 Row = dict[str, Any]
 
 

@@ -45,7 +45,7 @@ class Known:
     visible: Callable[[Case], bool] = lambda case: True
     """Whether a launch would leave other bits if the compiler had the fault."""
     wanted: Callable[[Op], bool] = lambda o: True
-    """What the generator may add to a module."""
+    """Parts that the generator may add to a module."""
     hide_constants: bool = False
     """Whether constants are loaded from memory, so that the compiler does not compute loops itself."""
     seeds: int = 3000

@@ -34,7 +34,7 @@ COUNTED = (
     "those of the verifier about mutated modules. If the kernel is executed, a candidate counts only if the sanitizer "
     "finds nothing else wrong with it."
 )
-"""What the numbers mean."""
+"""The text of the page that explains its numbers."""
 NOT_MEASURED = (
     "Tests in child processes and in parallel: here they ran one at a time, in one process. All faults were reduced by "
     "the same state of the code, on a machine that did other work as well, so seconds are approximate."

@@ -43,7 +43,7 @@ TITLES |= {"flaggems": "FlagGems", "mamba": "Mamba", "lightllm": "LightLLM"}
 FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"], "flaggems": ["tests"]}
 FOLDERS |= {"mamba": ["tests/ops/triton"], "lightllm": ["unit_tests"]}
 PREFIXES = ("tests/ops/triton/", "tests/", "test/transformers/", "unit_tests/")
-"""What the page leaves out of the names of files."""
+"""Prefixes of file names that the page leaves out."""
 OTHER_LANGUAGES = ("cute", "cutile", "tilelang")
 """Files with these words in their names test kernels that are not written in Triton."""
 MANY_GPUS = "dtensor"

@@ -1,4 +1,4 @@
-"""What is made of the built pages: `llms.txt`, and a check of their links, anchors and pictures."""
+"""Steps after the pages are built: `llms.txt`, and a check of links, anchors and pictures."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def words(text: str) -> list[str]:
 
 
 def synonyms() -> list[list[str]]:
-    """Return groups of stems that mean the same to somebody who searches."""
+    """Return groups of stems that mean the same to a reader who searches."""
     groups: list[list[str]] = tomllib.loads(SYNONYMS.read_text("utf-8"))["groups"]
     return [[stem(word) for word in group] for group in groups]
 

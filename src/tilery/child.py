@@ -24,7 +24,7 @@ from .diag import ErrorKind, TileError
 from .serving import ANSWER, REQUEST, Reply, read_exactly
 
 PROGRAM = "import sys; sys.path.append(sys.argv[1]); import serving; sys.path.pop(); serving.main()"
-"""What a child executes; Python keeps the compiled code of what is imported, unlike that of a script."""
+"""The program of a child. It imports the rest, because Python caches the compiled code of modules, not of scripts."""
 MAX_ANSWER = 1 << 30
 """The most bytes of an answer, unless the caller has another limit."""
 _HERE = Path(__file__).resolve().parent

@@ -10,7 +10,7 @@ RED, BOLD, CYAN, RESET = "\x1b[31;1m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
 
 class ErrorKind(Enum):
-    """What went wrong, for programs: these values are stable, messages are not.
+    """The reason of an error, for programs: these values are stable, messages are not.
 
     >>> ErrorKind("timeout")
     <ErrorKind.TIMEOUT: 'timeout'>
@@ -63,7 +63,7 @@ class ErrorKind(Enum):
 
 
 class NoteKind(Enum):
-    """What a note adds to an error."""
+    """The purpose of a note."""
 
     NOTE = "note"
     ERROR = "error"
@@ -150,7 +150,7 @@ class TileError(Exception):
 
     @property
     def kind(self) -> ErrorKind:
-        """What went wrong; whoever called with something unsuitable is the default."""
+        """The kind of the error; an unsuitable argument is the default."""
         return self._kind or ErrorKind.ARGUMENT
 
     def settle(self, kind: ErrorKind) -> None:

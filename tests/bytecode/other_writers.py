@@ -1,4 +1,4 @@
-"""Whether tilery and NVIDIA's disassembler agree about a file that somebody else's writer made."""
+"""Compare tilery with NVIDIA's disassembler on a file that another writer made."""
 
 from __future__ import annotations
 

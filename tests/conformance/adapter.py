@@ -1,4 +1,4 @@
-"""What a scorer of NVIDIA's lit cases calls: tilery behind plain functions that return diagnostics as tuples."""
+"""Plain functions for a scorer of NVIDIA's lit cases; they return diagnostics as tuples."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def without_locations(o: tilery.Op) -> tilery.Op:
 
 
 def missing(o: tilery.Op) -> set[str]:
-    """What an operation has, or an operation inside it, for which there is no tag."""
+    """Return the parts of an operation, or of one inside it, for which there is no tag."""
     rows = [(opdef.mnemonic, f, kind) for opdef, f, kind in untagged()]
     return {
         kind

@@ -1,4 +1,4 @@
-"""What the document on folds says: its two examples, the order of its rules, and what its passes never do."""
+"""Claims of the document on folds: its two examples, the order of its rules, and limits of its passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the document on operations says and the tools do: signatures, traits, rules, and the forms of its examples."""
+"""Claims of the document on operations that hold: signatures, traits, rules, and the forms of its examples."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ TAIL = "\nreturn\n}"
 
 
 def verdict(body: str, head: str = HEAD, tail: str = TAIL) -> str:
-    """What is wrong with a body, without the operation's name; empty when it is legal."""
+    """Return the error of a body, without the operation's name; empty when it is legal."""
     try:
         tilery.parse(head + body + tail)
     except TileError as error:

@@ -1,4 +1,4 @@
-"""What the document on the bytecode reader says, against the layout of the tools: what holds, and what is not so."""
+"""Compare the document on the bytecode reader with the layout of the tools: which claims hold, and which do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the document on operations says about execution, against what a launch computes."""
+"""Compare the statements of the document on operations about execution with launches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GRID = """cuda_tile.module @m { entry @k(%out: tile<ptr<i32>>) {
 
 
 def blocks(grid: int | tuple[int, ...], capsys: pytest.CaptureFixture[str]) -> list[tuple[list[int], list[int]]]:
-    """What each tile block says of itself: its three numbers, and those of the grid."""
+    """Return the three numbers of each tile block, and those of the grid."""
     tilery.compile(tilery.parse(GRID)).launch(grid, [np.zeros(1, np.int32)])
     said = [text.split("of") for text in capsys.readouterr().out.split(";") if text.strip()]
     return [([int(n) for n in one.split()], [int(n) for n in all_.split()]) for one, all_ in said]
@@ -90,7 +90,7 @@ def test_slices_do_not_overlap() -> None:
 
 
 def printed(body: str, arguments: list[object], capsys: pytest.CaptureFixture[str], parameters: str = "") -> str:
-    """What a kernel with this body prints."""
+    """Return what a kernel with this body prints."""
     text = f"cuda_tile.module @m {{ entry @k({parameters}) {{\n{body}\nreturn }} }}"
     tilery.compile(tilery.parse(text)).launch(1, arguments)
     return capsys.readouterr().out

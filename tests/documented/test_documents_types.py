@@ -1,4 +1,4 @@
-"""What the document on types and attributes says and the tools do: each rule once, with its text where it has one."""
+"""Claims of the document on types and attributes that hold: each rule once, with its text where it has one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refused(make: object) -> str:
 
 
 def verdict(body: str) -> str:
-    """What the verifier says first, without the operation's name; empty when all is well."""
+    """Return the first error of the verifier, without the operation's name; empty when there is none."""
     try:
         tilery.parse(ENTRY.format(TILES + body))
     except TileError as error:
@@ -373,7 +373,7 @@ def test_predicates_are_for_assume_only() -> None:
 
 
 def hints_of(text: str) -> str:
-    """What the first reader says of an entry with these hints; the newest one takes them all."""
+    """Return the answer of the first reader to an entry with these hints; the newest one takes them all."""
     data = tilery.dumps(tilery.parse(f"entry @k() optimization_hints=<{text}> {{ return }}"), "13.1")
     assert tilery.load(data)
     try:

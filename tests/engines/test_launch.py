@@ -120,7 +120,7 @@ class NoMemory:
 
 
 class Negative(NoMemory):
-    """What torch has for the imaginary part of a conjugate."""
+    """Torch's view of the imaginary part of a conjugate."""
 
     def is_neg(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""What the tests of each room share."""
+"""Functions that the tests of each room share."""
 
 from __future__ import annotations
 

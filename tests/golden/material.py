@@ -43,7 +43,7 @@ def texts() -> list[str]:
 
 @cache
 def modules() -> list[Module]:
-    """Return the modules of all inputs that can be read; nobody may change them."""
+    """Return the modules of all inputs that can be read; callers must not change them."""
     found: list[Module] = []
     for data in files():
         try:
@@ -55,7 +55,7 @@ def modules() -> list[Module]:
 
 @cache
 def parsed() -> list[Module]:
-    """Return the modules of all texts that can be read; nobody may change them."""
+    """Return the modules of all texts that can be read; callers must not change them."""
     found: list[Module] = []
     for text in texts():
         try:

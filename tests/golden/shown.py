@@ -1,4 +1,4 @@
-"""What comes out of a path, as text: errors with everything that they say, modules, and readings of broken texts."""
+"""The results of a path as text: errors with everything that they say, modules, and readings of broken texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers may pass to a launch: a clear error for anything else, and nothing written that is not theirs."""
+"""Arguments of launches: a clear error for anything unsuitable, and no write outside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is missing on the judge's machine is no fault of a candidate."""
+"""A tool that is missing on the judge's machine is not a fault of the candidate."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NOTES = ["unused-argument", "unused-value"]
 
 
 def rules_of(text: str) -> list[str]:
-    """What rules find in the text alone."""
+    """Return the findings of rules in the text alone."""
     return [error.rule for error in lint_input(Input(text=text), ignore=NOTES, trial=False)]
 
 

@@ -1,4 +1,4 @@
-"""What editors get: grammars made from the tables, the extension for VS Code, settings for Neovim."""
+"""Files for editors: grammars made from the tables, the extension for VS Code, settings for Neovim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reference says about shapes, types and custom syntax is what the verifier and the parser accept."""
+"""Statements of the reference about shapes, types and custom syntax, against the verifier and the parser."""
 
 from __future__ import annotations
 

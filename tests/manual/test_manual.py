@@ -107,7 +107,7 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def output(command: str) -> str:
-    """What a command prints, stdout and stderr together."""
+    """Return the output of a command, stdout and stderr together."""
     if not command.startswith("tilery "):
         env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(command, shell=True, text=True, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

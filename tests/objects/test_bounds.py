@@ -1,4 +1,4 @@
-"""What the library promises about its own cost: objects have no further slots, and nothing is verified twice."""
+"""Promises of the library about its own cost: objects have no further slots, and nothing is verified twice."""
 
 from __future__ import annotations
 

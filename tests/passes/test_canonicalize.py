@@ -127,7 +127,7 @@ def test_constants_are_moved_as_mlir_does() -> None:
 
 
 def folded(made: Op, arguments: list[Op]) -> int | None:
-    """What an operation on constants folds to; None where it stays."""
+    """Return the constant that an operation folds to; None where it stays."""
     out = made.results[0]
     ends: list[Op] = [*arguments, made, ops.PrintTko(str_="%d", args=(out,)), ops.Return()]
     entry = ops.Entry(sym_name="k", function_type=Function([]), body=tilery.Block([], ends))

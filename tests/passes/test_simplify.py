@@ -39,7 +39,7 @@ def parse(body: str, kind: str = "i32", result: str = "%r") -> Module:
 
 
 def names(module: Module) -> list[str]:
-    """What is computed, constants and the frame left out."""
+    """Return the operations without constants and the frame."""
     frame = ("module", "entry", "constant", "store_ptr_tko", "return")
     return [o.name for o in walk(module) if o.name not in frame]
 

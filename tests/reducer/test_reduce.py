@@ -151,7 +151,7 @@ def test_a_race() -> None:
 
 
 def test_what_is_undefined_stays_out() -> None:
-    """A difference counts only in a launch with which nothing is wrong: this one reads what nobody wrote."""
+    """A difference counts only in a launch with which nothing is wrong: this one reads unwritten memory."""
     import numpy as np
 
     text = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {

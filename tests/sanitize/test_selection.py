@@ -1,4 +1,4 @@
-"""What users leave out: suppressions, baselines, kernels, launches; exit statuses and the summary."""
+"""Selection by users: suppressions, baselines, kernels, launches; exit statuses and the summary."""
 
 from __future__ import annotations
 

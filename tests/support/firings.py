@@ -11,7 +11,7 @@ from tilery.rewrite import Report
 from tilery.smith import smith
 
 GENERAL = ("constants", "dead")
-"""What `canonicalize` counts besides its rules: constants that were moved or merged, and operations removed as dead."""
+"""Counts of `canonicalize` besides its rules: constants that were moved or merged, and operations removed as dead."""
 
 
 def rule_names() -> list[str]:

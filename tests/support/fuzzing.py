@@ -46,7 +46,7 @@ class Trace:
     steps: Counter[str] = field(default_factory=Counter)
     path: str = ""
     factor: float = 0.0
-    """What a recipe measured."""
+    """The measurements of a recipe."""
 
     def go(self, path: str, run: Callable[[], object]) -> object:
         """Return the result of a path, or None if it refused the input with a TileError."""

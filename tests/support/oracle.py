@@ -65,7 +65,7 @@ def has_nvrtc() -> bool:
 
 
 def disassemble(data: bytes, *options: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-    """What tileirdisasm says of bytecode: text on stdout, errors on stderr. Call it from tests marked `oracle`."""
+    """Run tileirdisasm on bytecode: text on stdout, errors on stderr. Call it from tests marked `oracle`."""
     tool = find_tileirdisasm()
     assert tool is not None, "the test lacks @pytest.mark.oracle"
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""What the tools of 13.1, 13.2 and 13.3 refuse, in their words; `scripts/profiles.py` compares many more modules."""
+"""Errors of the tools of 13.1, 13.2 and 13.3, in their words; `scripts/profiles.py` compares many more modules."""
 
 from __future__ import annotations
 

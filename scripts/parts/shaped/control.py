@@ -14,7 +14,7 @@ ELEMENTS = ("i32", "i32", "f32", "i64", "f64", "i8", "f16", "i16")
 
 
 class Flow:
-    """What the statements of a kernel share."""
+    """The state that the statements of a kernel share."""
 
     def __init__(self, k: Sketch, element: str, shape: tuple[int, ...]) -> None:
         self.k = k

@@ -30,7 +30,7 @@ OWN_CHILD = 50
 SAME, DIFFERS, OTHER_ERROR, ILLEGAL, CRASHED = "same", "differs", "other error", "illegal", "crashed"
 SKIPPED, REFUSED = "skipped", "refused"
 Left = tuple[str, list[bytes], str]
-"""What a launch leaves: an error or nothing, memory, and what it printed."""
+"""The outcome of a launch: an error or nothing, memory, and what it printed."""
 
 
 @dataclass(frozen=True)

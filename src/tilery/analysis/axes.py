@@ -37,7 +37,7 @@ class AxisInfo(NamedTuple):
 
     axes: tuple[Axis, ...]
     step: int
-    """What makes an element the next one: 1 for integers, the size of the pointee for pointers."""
+    """The distance of neighbouring elements: 1 for integers, the size of the pointee for pointers."""
 
     @property
     def contiguity(self) -> tuple[int, ...]:
@@ -64,7 +64,7 @@ def dimensions(type: Type) -> tuple[int, ...]:
 
 
 def step_of(type: Type) -> int:
-    """What separates neighbouring elements of a type, 0 for a type without this analysis."""
+    """Return the distance of neighbouring elements of a type, 0 for a type without this analysis."""
     if not isinstance(type, Tile):
         return 0
     match type.element:
@@ -94,7 +94,7 @@ def info(type: Type, axes: Iterable[Axis]) -> AxisInfo:
 
 
 def unknown(type: Type) -> AxisInfo:
-    """What holds for every tile of a type."""
+    """Return the facts that hold for every tile of a type."""
     return AxisInfo((Axis(),) * len(dimensions(type)), step_of(type))
 
 
@@ -104,7 +104,7 @@ def uniform(type: Type, divisor: int) -> AxisInfo:
 
 
 def either(a: AxisInfo, b: AxisInfo, within: Sequence[int] | None = None) -> AxisInfo:
-    """What holds for tiles whose elements come from two others; from one of them in each group of `within`."""
+    """Return the facts for tiles whose elements come from two others; from one of them in each group of `within`."""
     axes = []
     for x, y, most in zip(a.axes, b.axes, within or [0] * len(a.axes)):
         group = gcd(x.contiguity, y.contiguity, most)

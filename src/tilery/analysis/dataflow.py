@@ -17,7 +17,7 @@ PATIENCE = 4
 
 
 class Analysis(Protocol[FactT]):
-    """What a solver needs to know. Facts are compared with `==`; `facts` holds those found so far."""
+    """The functions of a data-flow problem. Facts are compared with `==`; `facts` holds those found so far."""
 
     facts: dict[Value, FactT]
 
@@ -56,7 +56,7 @@ class _Solver(Generic[FactT]):
         self.flow, self.analysis, self.facts = found, analysis, analysis.facts
         self.changes: dict[Value, int] = {}
         self.readers: dict[Value, list[Op | Value]] = {}
-        """What must be computed again when the fact of a value changes: an operation, or a value of control flow."""
+        """A dependent of a fact, to compute again when it changes: an operation, or a value of control flow."""
         self.todo: deque[Op | Value] = deque()
         self.waiting: set[Op | Value] = set()
 
@@ -138,6 +138,6 @@ class _Solver(Generic[FactT]):
 
 
 def yielded(o: Reduce | Scan, index: int) -> list[Value]:
-    """What the body of a reduction yields for an operand."""
+    """The value that the body of a reduction yields for an operand."""
     last = o.body.ops[-1] if o.body.ops else None
     return [last.operands_[index]] if isinstance(last, Yield) else []

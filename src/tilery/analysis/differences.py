@@ -94,7 +94,7 @@ def compare(
     old, new = PrintedLines(a, names, locs), PrintedLines(b, names_through(found, names, b), locs)
     rows: list[Row] = []
     partner = {y: x for x, y in found.ops.items()}
-    # What is left to do, last first: two blocks, two lists of lines, or the rest of one side.
+    # The remaining work, last first: two blocks, two lists of lines, or the rest of one side.
     todo: list[tuple[Block, Block] | tuple[list[int], list[int]]] = [(a.body, b.body)]
     while todo:
         first, second = todo.pop()

@@ -18,7 +18,7 @@ from .flow import flow
 
 
 class Dependence(IntFlag):
-    """What a value depends on, besides arguments and constants."""
+    """A source of a value besides arguments and constants."""
 
     NOTHING = 0
     X = 1
@@ -34,7 +34,7 @@ Node = Value | Block | Op
 
 
 class Influence:
-    """What each value depends on, and what decides whether each operation is executed."""
+    """The sources of each value, and the values that decide whether each operation is executed."""
 
     def __init__(self, root: Op) -> None:
         self._found: dict[Node, Dependence] = {}
@@ -52,7 +52,7 @@ class Influence:
         return self._found.get(value, Dependence.NOTHING)
 
     def of_execution(self, block: Block) -> Dependence:
-        """What decides whether, and how often, the operations of a block are executed."""
+        """The values that decide whether, and how often, the operations of a block are executed."""
         return self._found.get(block, Dependence.NOTHING)
 
     def _connect(self, root: Op) -> list[Node]:

@@ -42,7 +42,7 @@ class Inserter(Operations):
 
     def __init__(self, module: Module | None = None, *, locs: bool = False) -> None:
         self.module = Module(body=Block()) if module is None else module
-        """What has been built, or the module that was given."""
+        """The module being built, or the one that was given."""
         self.locs = locs
         """Whether operations get the caller's source lines as locations."""
         self.results: tuple[Value, ...] = ()

@@ -11,7 +11,7 @@ from .options import subparsers
 
 @dataclass(slots=True)
 class Verb:
-    """What can follow a verb: options with their help and, if they are fixed, values; and the values of arguments."""
+    """Completions after a verb: options with their help and, if they are fixed, values; and the values of arguments."""
 
     words: tuple[str, ...]
     help: str

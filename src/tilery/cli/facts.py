@@ -1,4 +1,4 @@
-"""What a kernel computes, as far as its text tells: tiles, matrix products, bytes and operations per tile block."""
+"""Facts about a kernel that its text tells: tiles, matrix products, bytes and operations per tile block."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def open_input(name: str, reader: str | None = None, *, fast: bool | None = None
 
 
 MARK, BASE64_MARK = b"TileIR", b"f1RpbGVJUg"
-"""What every file with bytecode in it has, in one of two spellings."""
+"""The marker of files that contain bytecode, in two spellings."""
 
 
 def is_recorded(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a kernel costs: bytes, float operations and arithmetic intensity, and what a GPU can make of them."""
+"""The cost of kernels: bytes, float operations and arithmetic intensity, and the limits of a GPU."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ READ, WRITTEN = 1, 2
 
 
 class Tally:
-    """What a launch did: executions and bytes by operation, and which bytes of memory were touched."""
+    """A record of a launch: executions and bytes by operation, and which bytes of memory were touched."""
 
     def __init__(self) -> None:
         self.times: Counter[Op] = Counter()

@@ -11,7 +11,7 @@ from ..source.lines import Place, shown_places
 
 @dataclass
 class OpCost:
-    """What one operation costs: how often it is executed, and the bytes and float operations of all executions."""
+    """The cost of one operation: how often it is executed, and the bytes and float operations of all executions."""
 
     op: Op = field(repr=False)
     times: int | None
@@ -43,7 +43,7 @@ class OpCost:
 
 @dataclass(repr=False)
 class KernelCost:
-    """What a kernel costs: of one tile block as far as its text tells, or exactly, of a launch."""
+    """The cost of a kernel: of one tile block as far as its text tells, or exactly, of a launch."""
 
     name: str
     ops: list[OpCost] = field(repr=False)

@@ -50,7 +50,7 @@ class Roofline:
 
     @property
     def bound(self) -> str:
-        """What takes longer: "memory" or "compute"."""
+        """The bottleneck: "memory" or "compute"."""
         return "memory" if self.memory_seconds >= self.compute_seconds else "compute"
 
     @property

@@ -1,4 +1,4 @@
-"""What NVRTC says: its log as errors and warnings, each at its line of C++."""
+"""The log of NVRTC as errors and warnings, each at its line of C++."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Checkpoint:
     arenas: dict[Op, dict[int, int]]
     stats: Stats
     bytes: int
-    """What its copy of memory takes; 0 if it shares that of another checkpoint."""
+    """The size of its copy of memory; 0 if it shares that of another checkpoint."""
 
 
 class _Fresh(Iterator[Batch]):
@@ -63,7 +63,7 @@ class _Fresh(Iterator[Batch]):
     def __init__(self, more: Iterator[Batch]) -> None:
         self._more, self._made, self.taken = more, list[Batch](), 0
         self.program: RegionCode | None = None
-        """What the batches execute, instead of the program that they come with."""
+        """The program that the batches execute instead of their own."""
 
     def __next__(self) -> Batch:
         if self.taken == len(self._made):

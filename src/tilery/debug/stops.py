@@ -1,4 +1,4 @@
-"""What stops a launch: breakpoints, writes to watched elements, NaN, and reports of the sanitizer."""
+"""Reasons to stop a launch: breakpoints, writes to watched elements, NaN, and reports of the sanitizer."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Stopping(SteppedLaunch):
 
     @property
     def reports(self) -> Reports:
-        """What the sanitizer has found so far."""
+        """The reports of the sanitizer so far."""
         return self._nan if self.sanitizer is None else self.sanitizer.reports
 
     def break_at(self, **where: Any) -> Breakpoint:

@@ -85,7 +85,7 @@ def named(variables: Sequence[Variable]) -> list[Variable]:
 
 
 class Environment(Mapping[str, Any]):
-    """What names mean in an expression: values, arrays of the launch, `block` and `grid`."""
+    """The meanings of names in an expression: values, arrays of the launch, `block` and `grid`."""
 
     def __init__(
         self, variables: Sequence[Variable], arrays: Sequence[ArrayArgument], memory: Memory, block: Sequence[int],

@@ -1,4 +1,4 @@
-"""What public documents about CUDA Tile IR promise and no tool does: their record layout, spellings and names.
+"""Promises of public documents about CUDA Tile IR that no tool keeps: their record layout, spellings and names.
 
 None of it is detected: callers ask for it. `docs/appendix/documents.md` lists where the documents and the tools differ.
 """

@@ -1,4 +1,4 @@
-"""What a kernel costs, by its text; and what NVIDIA's compiler says of it."""
+"""Costs of a kernel by its text, and the remarks of NVIDIA's compiler."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LEFT_OUT = (
     "cutile", "cpp", "reducer", "tuner", "smith", "engines/cpu", "engines/cuda", "engines/gpu", "engines/tileiras",
     "engines/triton",
 )  # fmt: skip
-"""What cannot work in a browser."""
+"""Packages that cannot work in a browser."""
 
 
 def write_playground(out: Path, pyodide: Path) -> dict[str, int]:

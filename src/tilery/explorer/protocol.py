@@ -33,7 +33,7 @@ SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cxx", ".cc", ".h", ".hpp", ".mlir")
 """The names of files that are shown as sources: debug information may name any file."""
 DEFAULT_PASSES = "canonicalize,cse"
 APART = ("hello", "open", "kernels", "run", "values", "prove", "compile", "remarks", "stop")
-"""What needs no text that is kept, or takes the lock by itself: other requests are answered meanwhile."""
+"""Requests that need no text that is kept, or take the lock themselves: other requests are answered meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

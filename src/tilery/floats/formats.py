@@ -14,7 +14,7 @@ else:
 
 
 IEEE, NAN_ONLY, NUMBERS_ONLY = 0, 1, 2
-"""What follows the largest finite number: infinity and NaNs, a single NaN, or nothing."""
+"""The codes after the largest finite number: infinity and NaNs, a single NaN, or nothing."""
 
 
 class Format:

@@ -87,7 +87,7 @@ class DeviceProgram:
     launches: list[Launch]
     """All launches of the program, on each of the copies."""
     restored: list[str]
-    """What a program reads and writes, so that it is restored before each launch."""
+    """The arrays that a program reads and writes; they are restored before each launch."""
 
     def rounds(self, rounds: int, limit: float, copies: int = COPIES) -> Iterator[float]:
         """Yield the seconds of a launch in each round, as the mean of several, on at most so many copies in turn."""

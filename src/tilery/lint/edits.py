@@ -10,7 +10,7 @@ from ..text.lossless.reading import PlacedChunk, Reading
 from .rule import AddToken, Finding, RemoveOp, ReplaceWord
 
 _BEFORE_TYPES = {"optimization_hints", "inbounds", ":", "{"}
-"""What may follow the token operand of an access."""
+"""Words that may follow the token operand of an access."""
 
 
 def edit_for(finding: Finding, reading: Reading) -> TextChange | None:

@@ -21,7 +21,7 @@ MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is to be known about a rule."""
+    """The facts about a rule."""
 
     rule: Rule
     summary: str

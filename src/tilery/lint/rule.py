@@ -73,7 +73,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What the function of a rule yields; the rule itself is added to it."""
+    """A result of the function of a rule; the rule itself is added to it."""
 
     op: Op
     message: str
@@ -102,7 +102,7 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """What the rule is about: a summary, the reason, how to fix it, a bad and a good example."""
+        """The documentation of the rule: a summary, the reason, how to fix it, a bad and a good example."""
         return inspect.cleandoc(self.run.__doc__ or "")
 
 

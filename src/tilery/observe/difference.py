@@ -22,7 +22,7 @@ from .numbers import decode, element_text, numbers
 from .trace import element_at, results_of
 
 MOST_BYTES = 1 << 28
-"""What the first launch may keep for the comparison."""
+"""The limit on memory that the first launch keeps for the comparison, in bytes."""
 WRITES = ("store_ptr_tko", "store_view_tko", "atomic_rmw_tko", "atomic_cas_tko", "atomic_red_view_tko")
 
 Key = tuple[int, str, int]
@@ -88,7 +88,7 @@ class Run:
 
 
 class _Log:
-    """What a launch computes, by name."""
+    """The results of a launch, by name."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.source = run, run.source or Source(run.kernel.loaded.module)

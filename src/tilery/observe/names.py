@@ -1,4 +1,4 @@
-"""What people call the values and operations of a kernel: names, and lines of their source."""
+"""Names of the values and operations of a kernel for people, and lines of their source."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "unpack": ("ct.unpack_from_bytes", "unpack 4-bit elements"),
     "xori": ("ct.bitwise_xor", "ct.bitwise_not", "logical not"),
 }  # fmt: skip
-"""What cuTile (`ct`), Triton (`tl`), CUDA and everyday words call an operation."""
+"""Names of operations in cuTile (`ct`), Triton (`tl`), CUDA and everyday words."""
 
 
 def also(mnemonic: str) -> tuple[str, ...]:

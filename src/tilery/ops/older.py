@@ -122,16 +122,16 @@ CHECKS: Rows = {
     IToF: ((V13_2, _first_from_integers),),
     TanH: ((V13_3, approx),),  # they report a wrong rounding mode, and accept it
 }
-"""What replaces `check`."""
+"""Replaces `check`."""
 REGION_CHECKS: Rows = {
     Reduce: ((V13_1, _first_body), (V13_2, _body_shapes), (V13_3, _third_body)),
     Scan: ((V13_1, _first_body), (V13_2, _body_shapes), (V13_3, _third_body)),
 }
-"""What replaces `check_regions`."""
+"""Replaces `check_regions`."""
 NESTED_CHECKS: dict[type[Op], tuple[tuple[Version, Callable[[Any, Sequence[Op]], Answer]], ...]] = {
     Return: ((V13_1, _leave_branches), (V13_2, _leave_branches_of_tests), (V13_3, _leave_branches)),
 }
-"""What replaces `check_nested`."""
+"""Replaces `check_nested`."""
 PARENTS: dict[type[Op], tuple[tuple[Version, tuple[str, ...]], ...]] = {
     Return: ((V13_1, ("entry", "if")), (V13_2, ("entry", "if", "testing$func")), (V13_3, ("entry", "if"))),
 }

@@ -64,7 +64,7 @@ class Pass:
     run: PassFunction
     doc: str
     on: str = "any"
-    """What it runs on: `function` for one entry at a time, `module` for the whole module, `any` for either."""
+    """The unit it runs on: `function` for one entry at a time, `module` for the whole module, `any` for either."""
     options: tuple[Option, ...] = ()
 
 

@@ -96,7 +96,7 @@ class MaskLimits(NamedTuple):
 
 
 class Masks:
-    """What the masks of a kernel leave, computed once for each."""
+    """The elements that each mask of a kernel keeps, computed once."""
 
     def __init__(self, forms: Forms, known: Ranges) -> None:
         self.forms, self.known = forms, known

@@ -37,7 +37,7 @@ class State(HoldsAddresses):
     captures: dict[int, list[Step]] = field(default_factory=dict)
     """Collects the work of each stream that is being captured."""
     program: Any = None
-    """What a sanitizer knows about the memory of the program, if one watches it."""
+    """The memory of the program as a sanitizer knows it, if one watches."""
     flight: Any = None
     """The launches that may overlap, if a sanitizer takes them for one execution."""
     blocking: set[int] = field(default_factory=set)

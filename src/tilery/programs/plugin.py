@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Together:
-    """What the plugins of one run of pytest share."""
+    """The state that the plugins of one run of pytest share."""
 
     stack: ExitStack = field(default_factory=ExitStack)
     sessions: list[LaunchSession] = field(default_factory=list)

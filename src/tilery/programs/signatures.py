@@ -27,7 +27,7 @@ def parse(text: str, elements: Collection[str], make: Make) -> tuple[Any, ...]:
 
 
 class SignatureReader:
-    """What the arguments of one text share."""
+    """The state that the arguments of one text share."""
 
     def __init__(self, text: str, elements: Collection[str], make: Make) -> None:
         self.text, self.elements, self.make = text, elements, make

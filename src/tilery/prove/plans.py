@@ -49,7 +49,7 @@ class ProofPlan:
     sizes: dict[str, list[int]] = field(default_factory=dict)
     scratch: dict[str, dict[str, str]] = field(default_factory=lambda: {"a": {}, "b": {}})
     outs: list[str] = field(default_factory=list)
-    """What is compared; by default everything that is specified as `out` or `zeros`."""
+    """The arrays to compare; by default those specified as `out` or `zeros`."""
 
     def make(self, open_module: Opener, sizes: Mapping[str, int]) -> Made:
         """Return what `reals` takes, for some sizes."""

@@ -27,7 +27,7 @@ PATIENCE, LEAST_PATIENCE = 6, 48
 
 @dataclass(slots=True)
 class Sampled:
-    """What residues showed."""
+    """The result of a comparison by residues."""
 
     answer: str
     """`equal`, `different`, `silent` (nothing was compared), or `refused`."""

@@ -19,7 +19,7 @@ LIMITS = frozenset({ErrorKind.TIMEOUT, ErrorKind.STEPS, ErrorKind.MEMORY})
 
 @dataclass(slots=True)
 class Screened:
-    """What the sanitizer found in one program."""
+    """The findings of the sanitizer in one program."""
 
     faults: list[Report] = field(default_factory=list)
     stopped: str = ""

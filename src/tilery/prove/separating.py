@@ -23,7 +23,7 @@ CERTIFIED = "enclosures of the real values are disjoint"
 
 
 class Separation:
-    """What enclosures showed: a witness, or how close the programs are."""
+    """The result of a comparison by enclosures: a witness, or how close the programs are."""
 
     def __init__(self) -> None:
         self.witness: Witness | None = None

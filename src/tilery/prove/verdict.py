@@ -1,4 +1,4 @@
-"""What a proof says: an answer, the theorem it means, and the witness or the reason."""
+"""The verdict of a proof: an answer, the theorem it means, and the witness or the reason."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Witness:
     output: str
     element: tuple[int, ...]
     values: tuple[str, str]
-    """What each program computes there."""
+    """The result of each program there."""
     how: str
     """How the difference is known."""
     own: tuple[str, str] | None = None
-    """What each program computes there in its own types, on the reference engine."""
+    """The result of each program there in its own types, on the reference engine."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data; inputs are summarised by their shapes."""
@@ -47,13 +47,13 @@ class Verdict:
     """Why nothing was decided, or where the programs differ."""
     witness: Witness | None = None
     rung: str = ""
-    """What decided: `bits`, `residues`, `enclosures`, `integers` or `sanitizer`."""
+    """The method that decided: `bits`, `residues`, `enclosures`, `integers` or `sanitizer`."""
     chance: str = ""
     """A bound on the chance that `equal` is wrong."""
     assumed: list[str] = field(default_factory=list)
     """Readings and assumptions that the theorem depends on."""
     ignored: list[str] = field(default_factory=list)
-    """What was not looked at."""
+    """Parts of the programs that were not compared."""
     samples: int = 0
     compared: int = 0
     """How many output elements were compared."""

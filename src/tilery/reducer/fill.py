@@ -20,7 +20,7 @@ from .case import Case, CaseLaunch
 
 
 class Replacement(Enum):
-    """What can replace a value."""
+    """The kinds of values that can replace another one."""
 
     OPERAND = "an operand of the operation"
     VISIBLE = "a value that is defined before"

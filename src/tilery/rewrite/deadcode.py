@@ -13,7 +13,7 @@ from .rules import Dead, Report, Rules
 
 @dataclass(slots=True)
 class Living:
-    """What dead-code elimination leaves: operations, in no order and not without those inside erased ones, and uses."""
+    """The state of dead-code elimination: operations, in no order and with those inside erased ones, and uses."""
 
     ops: list[Op]
     uses: UseCounts

@@ -39,7 +39,7 @@ class Rewrite:
 
 
 Answer = Value | Op | Rewrite | None
-"""What a rule returns: the value or operation that replaces the old one, the old one itself if it was changed in
+"""The result of a rule: the value or operation that replaces the old one, the old one itself if it was changed in
 place, an edit, or None if the rule does not apply."""
 
 

@@ -1,4 +1,4 @@
-"""What branches and loops share: the size of a block, the values that leave it, and ways to leave it early."""
+"""Parts that branches and loops share: the size of a block, the values that leave it, and ways to leave it early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about values at run time: enough to keep accesses in bounds and promises true."""
+"""Facts about values at run time: enough to keep accesses in bounds and promises true."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReachableMemory:
 
 @dataclass(frozen=True, slots=True)
 class Pointee:
-    """What the pointers of a tile point to: each of them and the `room - 1` elements after it lie in `memory`."""
+    """The target of the pointers of a tile: each of them and the `room - 1` elements after it lie in `memory`."""
 
     memory: ReachableMemory
     room: int

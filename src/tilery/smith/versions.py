@@ -1,4 +1,4 @@
-"""What the tools of a version accept, beyond the fields and types whose `since` the tables of operations state.
+"""Limits of the tools of a version, beyond the fields and types whose `since` the tables of operations state.
 
 Our verifier follows the latest tools. A random module must also be legal for the tools of its own version.
 """

@@ -1,4 +1,4 @@
-"""What the current `on` has set, for the backend and the driver that Triton calls."""
+"""Settings of the current `on`, for the backend and the driver that Triton calls."""
 
 from __future__ import annotations
 

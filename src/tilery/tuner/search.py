@@ -31,7 +31,7 @@ from .space import full_space, pruned_space
 from .worker import TuningWorker, WorkerProcess
 
 AS_IS = Variant.of("tileiras", level=3)
-"""What a user of NVIDIA's stack gets."""
+"""The compiler and options of NVIDIA's own stack."""
 SMALL = 2
 """The extent of the grid whose results the reference engine computes."""
 REFERENCE_SECONDS = 10.0
@@ -52,7 +52,7 @@ class NotTunable(TileError):
 
 @dataclass(slots=True)
 class VariantTrial:
-    """What became of a variant."""
+    """The outcome of a variant."""
 
     variant: Variant
     seconds: float | None = None
@@ -67,7 +67,7 @@ class VariantTrial:
 
 @dataclass(slots=True, repr=False)
 class Result:
-    """What tuning found."""
+    """The result of tuning."""
 
     best: Variant
     seconds: float
@@ -75,7 +75,7 @@ class Result:
     machine: Platform
     shapes: str
     checked: str
-    """What the results of all variants were compared with."""
+    """The engine whose results those of all variants were compared with."""
     left_out: int = 0
     """Variants that were not tried: the model dropped them, or the time was up."""
     elapsed: float = 0.0

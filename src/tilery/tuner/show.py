@@ -1,4 +1,4 @@
-"""What tuning found, as a table for people and as data."""
+"""Results of tuning, as a table for people and as data."""
 
 from __future__ import annotations
 

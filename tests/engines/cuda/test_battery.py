@@ -25,7 +25,7 @@ INPUT = """
 
 
 class Left:
-    """What a module leaves in memory; tests change it, as a GPU would."""
+    """The memory that a module leaves; tests change it, as a GPU would."""
 
     def __init__(self, body: str) -> None:
         self.module: Module = tilery.parse(f"entry @k(%a: tile<ptr<f32>>) {{{INPUT}\n{body}\n  return\n}}")

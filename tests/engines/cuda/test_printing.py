@@ -45,7 +45,7 @@ def record(o: PrintTko, number: int, block: Sequence[int], values: Sequence[np.n
 
 
 def records(entry: Entry, blocks: Sequence[int]) -> bytes:
-    """What the kernel above leaves: all first texts, then all second ones."""
+    """The output of the kernel above: all first texts, then all second ones."""
     first, second = sites(entry)
     iota, out = np.arange(4, dtype=np.int32), b""
     for x in blocks:

@@ -1,4 +1,4 @@
-"""What atomic operations give for elements that are masked."""
+"""Results of atomic operations for elements that are masked."""
 
 from __future__ import annotations
 

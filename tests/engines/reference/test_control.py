@@ -33,7 +33,7 @@ def kernel(body: str, params: str = "%out: tile<ptr<i32>>") -> Any:
 
 
 def results(body: str, blocks: int, batch: int | None) -> list[int]:
-    """What each tile block stores at its place."""
+    """Return the value that each tile block stores at its place."""
     out = np.full(blocks, -1, np.int32)
     kernel(body).launch(blocks, [out], batch=batch)
     return [int(v) for v in out]

@@ -60,7 +60,7 @@ def values(rng: np.random.Generator, o: Op, lanes: int) -> list[Array]:
 
 
 def outputs(o: Op, operands: list[Array]) -> Iterator[tuple[list[Array], Array]]:
-    """The operands with what the result may overwrite: each operand of its shape in turn, and memory of nobody."""
+    """The operands with what the result may overwrite: each operand of its shape in turn, and other memory."""
     t = o.results[0].type
     assert isinstance(t, Tile)
     for i, v in enumerate(o.operands):

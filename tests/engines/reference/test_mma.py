@@ -28,7 +28,7 @@ E4M3, E5M2, E5M3 = SCALARS["f8E4M3FN"], SCALARS["f8E5M2"], SCALARS["fnv8E5M3FNU"
 HALF_STEPS = {F16: Fraction(1, 2**11), F32: Fraction(1, 2**24), F64: Fraction(0)}
 SMALLEST = {F16: Fraction(1, 2**25), F32: Fraction(1, 2**150), F64: Fraction(0)}
 ROOM = Fraction(1, 2**48)
-"""What f64 may add to the error of a sum, relative to the size of its terms."""
+"""The error that f64 may add to a sum, relative to the size of its terms."""
 
 
 def tile(shape: tuple[int, ...], element: Scalar) -> Value:

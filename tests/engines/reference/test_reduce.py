@@ -86,7 +86,7 @@ def lines(tile: Array, dim: int) -> dict[tuple[int, ...], list[Any]]:
 
 
 def reduced(f: Callable[[Any, Any], Any], elements: list[Any], before: int, fold: bool) -> Any:
-    """What 128 threads make of a line, `before` elements of others lying between two of its own."""
+    """Reduce a line as 128 threads do, with `before` elements of others between two of its own."""
     held: dict[tuple[int, int], list[Any]] = {}
     for index, element in enumerate(elements):
         position = index * before

@@ -20,7 +20,7 @@ SEEDS = 3
 
 
 class Outcome(NamedTuple):
-    """What became of a kernel: compiled, or why not; `ours` if the engine refused it before Triton saw it."""
+    """The outcome of a kernel: compiled, or why not; `ours` if the engine refused it before Triton saw it."""
 
     compiled: bool
     reason: str = ""

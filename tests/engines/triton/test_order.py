@@ -62,7 +62,7 @@ def reduced(template: str, shape: tuple[int, ...], dim: int, body: str = "") -> 
 
 
 def printed(module: Module, blocks: int = 1) -> tuple[str, str]:
-    """What the Triton IR and the reference engine print."""
+    """Return what the Triton IR and the reference engine print."""
     interpreter = Interpreter(text_of(module), 1 << 16)
     for block in reversed(range(blocks)):
         interpreter.run((block, 0, 0), prints=0)

@@ -131,7 +131,7 @@ def cut(edge: Edge) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Verdict:
-    """What the detector and the search say about a launch: the bytes that race."""
+    """The bytes that race in a launch, by the detector and by the search."""
 
     detected: set[int]
     searched: set[int]
@@ -197,7 +197,7 @@ def try_cuts(module: Module, entry: str, grid: Any, make: Callable[[], list[Any]
 
 
 def module_races(seed: int) -> list[str]:
-    """What the detector reports for a random module, which should be nothing: none of its accesses race."""
+    """Return the reports of the detector for a random module whose accesses do not race."""
     module, contract = random_case(seed)
     watched = Sanitizer("race")
     for number, launch in enumerate(contract.launches):

@@ -24,7 +24,7 @@ RUN = [
 GEN = ["debug gen --decoder negi --version 13.3", "debug gen --encoder addi"]
 PROMPT = "(tilery) "
 
-# What is generated for an operation, and the function that returns its source; imported when first used.
+# The kinds of generated functions, and the function that returns their source; imported when first used.
 GENERATORS = {
     "decoder": "bytecode.decoders:decoder_source",
     "encoder": "bytecode.encoders:encoder_source",

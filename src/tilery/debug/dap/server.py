@@ -61,7 +61,7 @@ class DebugAdapter:
         self.configured = self.pausing = self.leaving = False
         self.stop = Stop("entry")
         self.resume: Motion | None = None
-        """What to do when the request has been answered."""
+        """Called once the request has been answered."""
 
     # ------------------------------------------------------------ the connection
 

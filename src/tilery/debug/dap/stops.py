@@ -19,7 +19,7 @@ class Wanted:
 
     number: int
     where: Item
-    """What `Session.break_at` takes, or `{"watch": element}`."""
+    """An argument of `Session.break_at`, or `{"watch": element}`."""
     error: str = ""
     bound: int = 0
     """The number of the stop in the session; 0 if there is none."""

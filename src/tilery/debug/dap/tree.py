@@ -1,4 +1,4 @@
-"""What an editor unfolds: the scopes of a tile block, their values, and the slices and statistics of a tile."""
+"""Variables that an editor unfolds: scopes of a tile block, their values, and slices and statistics of a tile."""
 
 from __future__ import annotations
 

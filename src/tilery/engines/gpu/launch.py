@@ -121,7 +121,7 @@ class GpuLoaded:
 
     @property
     def machine(self) -> Platform:
-        """What records of this machine say about it."""
+        """The machine, as records name it."""
         major, minor = self.driver.version
         return this_machine(self.driver.name, self.driver.target, f"{major}.{minor}")
 

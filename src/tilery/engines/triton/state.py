@@ -67,7 +67,7 @@ class Tok:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What a block does to memory."""
+    """The effects of a block on memory."""
 
     reads: bool
     """Whether it accesses memory."""

@@ -173,7 +173,7 @@ def _publishes(o: Op, root: Alloca, derived: set[Value], facts: Facts) -> bool:
 
 
 STORED = ("value", "tile", "arg", "val")
-"""What stores and atomic operations call the operand that they write."""
+"""The names of the operand that an operation writes to memory."""
 
 
 def _ends(o: Op, inside: Op, facts: Facts) -> bool:

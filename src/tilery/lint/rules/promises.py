@@ -37,7 +37,7 @@ from ..rule import ERROR, Fix, Match, ReplaceWord, RuleFile
 rule = RuleFile()
 
 ALIGNMENT = 16
-"""What arguments are aligned to at least; every allocator does."""
+"""The least alignment of arguments; every allocator guarantees it."""
 
 
 @rule("false-promise", ERROR)

@@ -21,7 +21,7 @@ WIDE = 1 << 20
 
 
 class Did:
-    """What the operations of a launch did."""
+    """A record of what the operations of a launch did."""
 
     def __init__(self) -> None:
         self.ran: Counter[Op] = Counter()

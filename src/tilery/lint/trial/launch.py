@@ -63,7 +63,7 @@ SECONDS = 20.0
 
 @dataclass(slots=True)
 class Budget:
-    """What the trial launches of a module may do in all."""
+    """The limits of all trial launches of a module together."""
 
     steps: int = 40_000
     work: int = 1 << 27

@@ -27,7 +27,7 @@ from ...sanitize.uninit import Uninit, padding_of
 NEUTRAL = 1e-5
 """The largest change of a result that counts as rounding."""
 PADDED, REAL = np.uint32(1), np.uint32(2)
-"""What a shadow says of an element: it is computed from padding, or from an element of memory at its own place.
+"""The shadow of an element: it is computed from padding, or from an element of memory at its own place.
 
 An element that is computed from both is real. One that was broadcast is neither, as it is at every place.
 """

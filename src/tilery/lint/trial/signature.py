@@ -1,4 +1,4 @@
-"""What the parameters of a kernel are for, as far as the text tells: sizes, strides, addresses, or just numbers."""
+"""Roles of the parameters of a kernel, as far as the text tells: sizes, strides, addresses, or just numbers."""
 
 from __future__ import annotations
 

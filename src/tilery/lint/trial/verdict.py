@@ -125,7 +125,7 @@ def _candidates(done: list[list[Trial]]) -> list[_Candidate]:
 
 
 def _key(report: Report, trial: Trial) -> tuple[Key, tuple[Op, ...], Op | None]:
-    """What is the same for the same fault in another launch, the operations that take part, and a load with holes."""
+    """Return the key of a fault, equal in other launches; the operations that take part; and a load with holes."""
     ops = tuple(place.op for place in report.places)
     if report.check == RACE:
         first, other = report.op, next(iter(ops[1:2]), report.op)

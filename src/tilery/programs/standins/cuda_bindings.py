@@ -160,7 +160,7 @@ def require(done: bool) -> None:
 
 
 class Modes(IntEnum):
-    """What other threads may do during a capture; nothing here depends on it."""
+    """Limits on other threads during a capture; nothing here depends on them."""
 
     GLOBAL = 0
     THREAD_LOCAL = 1

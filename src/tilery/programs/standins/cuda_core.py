@@ -42,7 +42,7 @@ PROPERTIES = {
     "pci_device_id": 0,
     "pci_domain_id": 0,
 }
-"""What the device says of itself, in the numbers of a large GPU."""
+"""The properties that the device reports, those of a large GPU."""
 UNSIGNED = 1
 """DLPack's code for unsigned integers."""
 

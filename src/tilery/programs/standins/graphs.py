@@ -137,4 +137,4 @@ GRAPH_FUNCTIONS = {
     "graph_pool_handle": pool_handle,
     "is_current_stream_capturing": is_capturing,
 }
-"""What `torch.cuda` has of graphs."""
+"""The part of `torch.cuda` that concerns graphs."""

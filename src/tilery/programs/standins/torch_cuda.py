@@ -1,4 +1,4 @@
-"""What `torch.cuda` answers: a GPU whose work is always finished.
+"""The answers of `torch.cuda`: a GPU whose work is always finished.
 
 Streams and events tell a sanitizer what would be in order on a GPU.
 """

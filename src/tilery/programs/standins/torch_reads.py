@@ -1,4 +1,4 @@
-"""What torch reads and writes, told to a sanitizer."""
+"""Tell a sanitizer what torch reads and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs use of Triton without writing Triton kernels: its benchmark, and two functions on integers."""
+"""The parts of Triton that programs without Triton kernels use: its benchmark, and two functions on integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program does beside its launches, for a sanitizer: what it allocates, reads and writes, and its streams."""
+"""Tell a sanitizer what a program does besides launching: what it allocates, reads and writes, and its streams."""
 
 from __future__ import annotations
 

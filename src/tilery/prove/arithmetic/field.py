@@ -95,7 +95,7 @@ class FieldSample(Numbers):
         self.maxima: dict[frozenset[int], int] = {}
         self.salts: dict[str, list[int]] = {}
         self.used: set[str] = set()
-        """What the programs used beyond field operations: `exp`, `roots`, `choices`, `functions`, `maxima`."""
+        """Features of the programs beyond field operations: `exp`, `roots`, `choices`, `functions`, `maxima`."""
         self.assumed: set[str] = set()
         """Constants that are read as irrational numbers or fractions."""
 
@@ -464,7 +464,7 @@ class FieldSample(Numbers):
 
 
 def _identity(word: int) -> int:
-    """What a number is known by: its residue mod p, or mod q if that is lost."""
+    """The identity of a number: its residue mod p, or mod q if that is lost."""
     return word >> 31 | 1 << 31 if word & P_LOST == P_LOST else word & P_LOST
 
 

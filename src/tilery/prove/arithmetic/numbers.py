@@ -1,4 +1,4 @@
-"""What a machine can compute with instead of floats: 64-bit codes, and what operations do to them."""
+"""64-bit codes that a machine computes with instead of floats, and the operations on them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Numbers(ABC):
 
     def __init__(self) -> None:
         self.remarks: set[str] = set()
-        """What was noticed about the programs."""
+        """Remarks about the programs."""
 
     def differ(self, a: Array, b: Array) -> bool:
         """Tell whether codes surely are of different numbers."""

@@ -247,7 +247,7 @@ def _rmw(
         repeat = batch.lanes if len(pointers) == 1 < batch.lanes else 1  # all tile blocks add the same
         _add_at(m, batch, np.tile(addresses, repeat), np.tile(values, repeat))
     assert isinstance(o.result.type, Tile)
-    # What another tile block added before is not a function of the inputs.
+    # The sum that other tile blocks left is not a function of the inputs.
     return floats(np.full((batch.lanes, *o.result.type.shape), U(m.numbers.undefined))), None
 
 

@@ -45,7 +45,7 @@ IGNORED = [
 
 @dataclass(slots=True)
 class Attempt:
-    """What one attempt showed: `proven`, `refused`, `counterexample`, `timeout`, or `reads`.
+    """The result of one attempt: `proven`, `refused`, `counterexample`, `timeout`, or `reads`.
 
     `unlike` is refused as well, because the kernels have different loops or effects.
     """

@@ -1,4 +1,4 @@
-"""What loads and stores access: addresses, masks and padding, and the state of memory that a load reads.
+"""Accesses of loads and stores: addresses, masks and padding, and the state of memory that a load reads.
 
 Memory that the kernel has not written is a function of the address. After a store, it is another function, named by
 the last store in the text that may write the same parameter, and it depends on the iterations of the loops around the

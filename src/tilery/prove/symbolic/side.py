@@ -37,7 +37,7 @@ class SymbolicEffect:
     path: Any
     loops: Index
     parts: list[tuple[Formula, tuple[int, ...]]]
-    """What it depends on, and the shapes."""
+    """The values it depends on, and the shapes."""
     address: Formula | None = None
     mask: Callable[[Index], Any] | None = None
 
@@ -112,7 +112,7 @@ class KernelFormulas:
     ) -> None:
         self.prover, self.entry, self.partner, self.prune = prover, entry, first, prune
         self.claims = claims or {}
-        """Invariants of symbols, which somebody has to prove."""
+        """Invariants of symbols, which remain to be proven."""
         self.z: Algebra = prover.algebra
         self.needed = Needed(entry, reads)
         self.env: dict[Value, Any] = {}
@@ -126,7 +126,7 @@ class KernelFormulas:
         self.homes = homes(entry, self.needed.values)
         self.later_reads: list[LaterRead] = []
         self.controls: list[Any] = []
-        """What must be defined because a branch depends on it."""
+        """Values that must be defined because a branch depends on them."""
         self.open: list[LoopRecord] = []
         self.bid = [self.z.unknown(f"bid{i}", 32) for i in range(3)]
         self.grid = [self.z.unknown(f"grid{i}", 32) for i in range(3)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LintOptions(TypedDict):
-    """What to look for."""
+    """The rules to apply."""
 
     rules: list[str]
     ignore: list[str]

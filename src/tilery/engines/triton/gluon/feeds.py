@@ -27,7 +27,7 @@ from ....types import Scalar, Tile, TileView, Token
 
 WIDE = ("f16", "bf16")
 SHORT = ("f8E4M3FN", "f8E5M2")
-"""What is multiplied from shared memory as it was copied."""
+"""Types of operands that are multiplied from shared memory as they were copied."""
 ROWS, COLUMNS = 64, 8
 """The smallest product of an instruction."""
 

@@ -71,7 +71,7 @@ class Missing(dict[Value, Any]):
 
 
 class Part(Lowering):
-    """What one group of warps runs."""
+    """The part of a kernel that one group of warps runs."""
 
     def __init__(
         self, module: Module, entry: Entry, target: Target, config: Config, dialect: Dialect, found: Feeds
@@ -298,7 +298,7 @@ class Consumer(Part):
     def plain_load(
         self, low: Lowering, o: LoadViewTko, view: ViewRef, index: tuple[Val, ...], token: Tok | None
     ) -> Any:
-        """What no product multiplies is loaded through pointers, in the layout of what uses it."""
+        """Load an operand of no product through pointers, in the layout of its user."""
         if o in self.halved:
             raise refuse(o, "its index could overflow if it counted halves of tiles")
         if self.config.gluon > 1 and token is not None and token.wrote:

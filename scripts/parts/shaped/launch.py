@@ -77,11 +77,11 @@ def run_case(seed: int, family: str, engine: str, exact: Sequence[bool], slots: 
     if wrong:
         return found | {"outcome": ILLEGAL, "detail": str(wrong[0])}
     way = way_of(seed)
-    watched = Sanitizer("race") if engine != "cpu" else None
+    watched = Sanitizer("race,uninit") if engine != "cpu" else None
     want = launch(module, case, "reference", {}, slots, way, found, watched)
     found["fault"] = int(bool(want[0]))
     if watched is not None and watched.reports:
-        return found | {"outcome": SKIPPED, "detail": f"race: {next(iter(watched.reports)).rule}"}
+        return found | {"outcome": SKIPPED, "detail": f"watched: {next(iter(watched.reports)).rule}"}
     if engine == "cpu":
         tasks: list[dict[str, Any]] = [{"exact": e} for e in exact for _ in range(1 + way.again * (e == exact[0]))]
     else:
@@ -107,7 +107,7 @@ def launch(
     found: dict[str, Any],
     watched: Sanitizer | None = None,
 ) -> Left:
-    """Run a case on an engine, on the same memory as every other one; the reference engine may watch it for races."""
+    """Run a case on an engine, on the same memory as every other one; the reference engine may watch it meanwhile."""
     slots.place(case.regions, way.before)
     printed: list[str] = []
     error = ""

@@ -376,6 +376,26 @@ def test_groups_of_warps_do_not_overtake_each_other(name: str) -> None:
     assert "warp_specialize" in lowered(ordered("s0", "s0"), config=replace(GLUON, gluon=1)).text
 
 
+@pytest.mark.parametrize(("more", "refused"), [("", False), (WORD.format("t8", "t2"), True)])
+def test_groups_take_tile_after_tile(more: str, refused: bool) -> None:
+    """A store waits for that of the tile before, which needs no other group; a load by all of them would."""
+    last = "t8" if more else "t2"
+    text = PLAIN.replace(
+        "  %r = for",
+        "  %word = ptr_to_ptr %c : tile<ptr<f32>> -> tile<ptr<i32>>\n  %s0 = make_token : token\n"
+        "  %s9 = for %tile in (%i to %n, step %one) : tile<i32> iter_values(%s1 = %s0) -> (token) {\n  %r = for",
+    )
+    text = text.replace("%av[%i,", "%av[%tile,").replace("%cv[%i,", "%cv[%tile,").replace("%j] :", "%j] token=%s1 :")
+    text = re.sub(r"(token=)%s1( : partition_view<tile=\(64x64\))", r"\1%s0\2", text)
+    text = text.replace("  return\n", f"  {more}\n  continue %{last} : token }}\n  return\n")
+    config = Config(num_warps=4, num_stages=3, gluon=2)
+    if refused:
+        with pytest.raises(tilery.TileError, match="may not have read"):
+            lowered(text, config=config)
+    else:
+        assert "warp_specialize" in lowered(text, config=config).text
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_others_are_refused_with_a_reason(name: str) -> None:
     text, reason = REFUSED[name]

@@ -73,6 +73,8 @@ class Traffic:
     """Whether it accesses memory."""
     writes: bool
     """Whether it may change memory, or acquires what others wrote: what follows waits for both."""
+    plain: bool
+    """Whether it may access memory other than through a tensor map."""
     taken: tuple[Value, ...]
     """The tokens that its operations take from outside."""
 
@@ -289,8 +291,13 @@ class Lowering(Emitter):
         return Traffic(
             bool(touching) or any(each.reads for each in inside),
             not all(map(_only_reads, touching)) or any(each.writes for each in inside),
+            not all(map(self.needs_map, touching)) or any(each.plain for each in inside),
             tuple(v for v in taken if v not in own),
         )
+
+    def needs_map(self, o: Op) -> bool:
+        """Tell, before it is lowered, whether an access goes through a tensor map or is refused."""
+        return False
 
 
 def _touches_memory(o: Op) -> bool:

@@ -289,7 +289,7 @@ def _enter(low: Lowering, block: Block, tokens: list[tuple[Value, Tok]]) -> Body
             low.tick if reads else found.read,
             low.tick if writes else found.write,
             writes or found.wrote,
-            reads or found.plain,
+            traffic.plain or found.plain,
         )
     return body
 

@@ -119,6 +119,10 @@ class Part(Lowering):
             self._enter_stage(feed)
         return self.take(feed, feed.loads.index(o), found), self.through_map(token, self.order(token, False))
 
+    def needs_map(self, o: Op) -> bool:
+        """Operands of products always go through maps, and stores if two groups of warps share the rows of a tile."""
+        return o in self.of_load or (self.config.gluon > 1 and isinstance(o, StoreViewTko))
+
     def box_of(self, type: TileView, view: ViewRef, index: tuple[Val, ...]) -> Box | None:
         """The box of a tile that is copied."""
         return box(self, type, view, index)

@@ -235,9 +235,9 @@ def _for_tileiras(work: Work) -> Variant | None:
         large = work.accumulator >= 2 * 128 * 128
         return Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2) if large else plain
     if work.tf32:
-        large = work.transposable and work.rows >= 128
-        plain = Variant.of("tileiras", level=2 if work.needs_transpose and not large else 3)
-        return _transposed(plain) if large else plain
+        if work.transposable and work.rows >= 128:
+            return _transposed(Variant.of("tileiras", level=2, occupancy=2))
+        return Variant.of("tileiras", level=2)
     if work.narrow:
         if work.accumulator > 128 * 128 or not work.pure:
             return None

@@ -83,6 +83,7 @@ def measure_twins(how: str, only: str) -> dict[str, float]:
     from tilery.engines.cpu.native import pool
     from triton_patterns import patterns
     from triton_twins import twins
+    from triton_unseen import unseen
 
     torch.set_num_threads(1)
     found = {}
@@ -97,7 +98,7 @@ def measure_twins(how: str, only: str) -> dict[str, float]:
 
     front_end = tilery.triton if how == "triton" else tilery.cutile
     with patch.object(pool.Pool, "run", timed), front_end.on("cpu"):
-        for name, in_triton, in_cutile, plain, tolerance in (*twins(), *patterns()):
+        for name, in_triton, in_cutile, plain, tolerance in (*twins(), *patterns(), *unseen()):
             if only not in name:
                 continue
             call = in_triton if how == "triton" else in_cutile

@@ -1,11 +1,12 @@
 """Run Liger's tests of its cuTile kernels without a GPU, and write docs/reports/lab/liger.{json,md}.
 
-    python scripts/programs/liger.py run LIGER [--only TEXT] [--limit 120] [--jobs 1] [--deadline 3600]
+    python scripts/programs/liger.py run LIGER [--only TEXT] [--limit 60] [--deadline 3600] [--resume]
     python scripts/programs/liger.py redraw             # the page again, from liger.json
 
 LIGER is a clone of linkedin/Liger-Kernel. Needs cuTile, torch and transformers. The files are those of the cuTile
 backend itself and of the operations that it has; LIGER_KERNEL_IMPL selects it. Each runs in pieces, in the order of its
-tests, until the limit of processor time of each piece, and the deadline of all. held_out.toml names the third that was
+tests, until the limit of processor time of each piece, and the deadline of all; with `--resume`, it begins with the
+tests that an earlier run did not reach, and its status is 3 if there are more. held_out.toml names the third that was
 set aside before the first run.
 """
 
@@ -18,19 +19,17 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import checkout
-from parts.limited import Found, environment, limited, outcomes, parted, revision
+from parts.limited import Found, environment, limited, parted, revision
 
 NUMBERS = checkout.LAB / "liger.json"
 REPORT = checkout.LAB / "liger.md"
 HELD_OUT = tomllib.loads(Path(__file__).with_name("held_out.toml").read_text("utf-8"))["liger"]
-OUTCOMES = ("passed", "failed", "error", "skipped")
 REASONS = {
     "needs another transformers": r"(Import|Attribute|ModuleNotFound)Error.*transformers",
 }
@@ -50,39 +49,48 @@ def files(folder: Path) -> list[str]:
     return [name for name in names if (tests / name).exists()]
 
 
-PIECE = 24
-"""How many tests run in one process."""
+PIECE = 8
+"""How many tests run in one process at most."""
+LETTERS = {"PASSED": ".", "FAILED": "F", "ERROR": "F", "SKIPPED": "s"}
+STOPPED, NOT_RUN = "T", " "
+"""Further letters of the outcomes of a file, which have one for each test in order."""
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the files, some pieces at a time."""
+def run(args: argparse.Namespace) -> bool:
+    """Run pieces of the files in turns; return whether tests are left for another run."""
     folder, end = Path(args.liger), time.monotonic() + args.deadline
     chosen = [name for name in files(folder) if args.only in name]
     text = pytest(args, chosen, args.limit, "--collect-only", "-q")[1]
     tests = {name: re.findall(rf"^test/transformers/({re.escape(name)}::.*)$", text, re.M) for name in chosen}
-    pieces = [(at, name, own[at : at + PIECE]) for name, own in tests.items() for at in range(0, len(own), PIECE)]
-    pieces.sort(key=lambda piece: piece[0])  # the first piece of each file, then the second ones
-    found = load() | {
-        name: dict.fromkeys((*OUTCOMES, "seconds"), 0)
-        | {"stopped": False, "why": {}, "selected": len(own), "engine": args.engine, "revision": revision(folder)}
-        for name, own in tests.items()
-    }
-    with ThreadPoolExecutor(args.jobs) as pool:
-        running = {pool.submit(run_piece, args, own, end): name for _, name, own in pieces}
-        for done in as_completed(running):
-            add(found[running[done]], done.result())
+    found = load()
+    for name, own in tests.items():
+        if not args.resume or name not in found:
+            facts = {"seconds": 0, "why": {}, "engine": args.engine, "revision": revision(folder)}
+            found[name] = facts | {"outcomes": NOT_RUN * len(own)}
+    while left := [name for name in chosen if NOT_RUN in found[name]["outcomes"]]:
+        for name in left:
+            if time.monotonic() >= end:
+                return True
+            run_piece(args, tests[name], found[name])
             NUMBERS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
-    for name in chosen:
-        print(name, {key: found[name][key] for key in ("selected", *OUTCOMES, "seconds")}, flush=True)
+            print(name, found[name]["outcomes"], found[name]["seconds"], flush=True)
+    return False
 
 
-def run_piece(args: argparse.Namespace, tests: list[str], end: float) -> Found:
-    """Run some tests of one file."""
-    left = end - time.monotonic()
-    if left < 1:
-        return {"stopped": True, "why": {}}
-    status, text, used = pytest(args, tests, args.limit, "-v", "--tb=line", "-rfE", wall=left)
-    return outcomes(text) | {"stopped": status is None, "seconds": used, "why": reasons(text)}
+def run_piece(args: argparse.Namespace, tests: list[str], facts: Found) -> None:
+    """Run the next tests of a file in a process. One that its limit ends has stopped the test that it began with."""
+    letters = list(facts["outcomes"])
+    waiting = [n for n, letter in enumerate(letters) if letter == NOT_RUN][:PIECE]
+    status, text, used = pytest(args, [tests[n] for n in waiting], args.limit, "-v", "--tb=line", "-rfE")
+    said = dict(re.findall(r"^test/transformers/(\S+::.*?) (PASSED|FAILED|SKIPPED|ERROR)\b", text, re.M))
+    for n in waiting:
+        if tests[n] in said:
+            letters[n] = LETTERS[said[tests[n]]]
+        elif status is not None or n == waiting[0]:
+            letters[n] = STOPPED
+    facts["outcomes"] = "".join(letters)
+    facts["seconds"] += used
+    facts["why"] = dict(Counter(facts["why"]) + Counter(reasons(text)))
 
 
 def pytest(args: argparse.Namespace, tests: list[str], limit: int, *options: str, **more: Any) -> Any:
@@ -92,14 +100,6 @@ def pytest(args: argparse.Namespace, tests: list[str], limit: int, *options: str
     # Pytest leaves out reasons that do not fit in a line, and a process that is killed loses what it holds back.
     own = environment(path="src", LIGER_KERNEL_IMPL="cutile", COLUMNS="1000", PYTHONUNBUFFERED="1")
     return limited([*command, *(f"test/transformers/{test}" for test in tests)], limit, cwd=args.liger, env=own, **more)
-
-
-def add(total: Found, piece: Found) -> None:
-    """Add the outcomes of a piece to those of its file."""
-    for key in (*OUTCOMES, "seconds"):
-        total[key] += piece.get(key, 0)
-    total["stopped"] |= piece["stopped"]
-    total["why"] = dict(Counter(total["why"]) + Counter(piece["why"]))
 
 
 def reasons(text: str) -> dict[str, int]:
@@ -115,31 +115,31 @@ def reasons(text: str) -> dict[str, int]:
 INTRODUCTION = """\
 `scripts/programs/liger.py` wrote this page. It runs the tests of Liger's cuTile backend without a GPU: those of the
 backend itself, and those of each operation that it has, some of which compare it with Liger's kernels in Triton, so
-that kernels of both languages run. Each file runs in the order of its tests, in pieces with a limit of processor
-time."""
+that kernels of both languages run. Each file runs in the order of its tests, in processes of some tests. A test may
+take 60 s of processor time."""
 NOT_MEASURED = """\
-Files of tests that are not in the table, and tests that a file did not reach. Tests of other backends. Nothing here ran
-on a GPU."""
+What was not run, for time, and what was stopped: most of these tests have logits of 4096 x 32000. Tests of other
+backends. Nothing here ran on a GPU."""
 
 
 def page(found: Found) -> str:
     """Write the page."""
     lines = ["# Liger's cuTile kernels, without a GPU", "", INTRODUCTION, ""]
     for title, names in parted(found, HELD_OUT):
-        total = {word: sum(found[name][word] for name in names) for word in OUTCOMES}
         outside = sum(count for name in names for why, count in found[name]["why"].items() if why in REASONS)
-        failed = total["failed"] + total["error"]
-        number = sum(found[name]["selected"] for name in names)
+        total = Counter("".join(found[name]["outcomes"] for name in names))
         lines.append(
-            f"* {title}: {total['passed']} of {number} tests pass, {failed} fail, {outside} of them because they need "
-            f"another transformers; {total['skipped']} are skipped. "
-            f"{sum(not found[name]['stopped'] for name in names)} of {len(names)} files ran to their end."
+            f"* {title}: {total['.']} of {total.total()} tests pass, {total['F']} fail, {outside} of them because they "
+            f"need another transformers; {total['s']} are skipped; {total[STOPPED]} are stopped by the limit; "
+            f"{total[NOT_RUN]} were not run."
         )
-    lines += ["", "| file | tests | passed | failed | skipped | processor time | |", "|---|" + "--:|" * 5 + "---|"]
+    lines += ["", "| file | tests | passed | failed | skipped | stopped | not run | processor time | |"]
+    lines.append("|---|" + "--:|" * 7 + "---|")
     for name, facts in found.items():
-        notes = ["held out"] * (name in HELD_OUT) + ["stopped by the limit"] * facts["stopped"]
-        cells = [facts["selected"], facts["passed"], facts["failed"] + facts["error"], facts["skipped"]]
-        lines.append(f"| {name} | {' | '.join(map(str, cells))} | {facts['seconds']} s | {', '.join(notes)} |")
+        total = Counter(facts["outcomes"])
+        cells = [total.total(), *(total[letter] for letter in (".", "F", "s", STOPPED, NOT_RUN))]
+        held = "held out" if name in HELD_OUT else ""
+        lines.append(f"| {name} | {' | '.join(map(str, cells))} | {facts['seconds']} s | {held} |")
     if any(facts["why"] for facts in found.values()):
         lines += ["", "| file | why tests fail | number |", "|---|---|--:|"]
     for name, facts in found.items():
@@ -147,22 +147,23 @@ def page(found: Found) -> str:
     return "\n".join([*lines, "", "## Not measured", "", NOT_MEASURED, ""])
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True)
-    verbs.add_parser("redraw").set_defaults(run=lambda args: None)
+    verbs.add_parser("redraw").set_defaults(run=lambda args: False)
     verb = verbs.add_parser("run")
     verb.set_defaults(run=run)
     verb.add_argument("liger")
     verb.add_argument("--only", default="", metavar="TEXT")
+    verb.add_argument("--resume", action="store_true", help="run what an earlier run did not reach")
     verb.add_argument("--engine", default="cpu")
-    verb.add_argument("--limit", type=int, default=120, metavar="SECONDS")
-    verb.add_argument("--jobs", type=int, default=1)
+    verb.add_argument("--limit", type=int, default=60, metavar="SECONDS")
     verb.add_argument("--deadline", type=float, default=3600, metavar="SECONDS")
     args = parser.parse_args()
-    args.run(args)
+    more = args.run(args)
     checkout.publish(page(load()), REPORT)
+    return 3 if more else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import tilery.triton
 from tilery.engines import registry
 from tilery.engines.common.errors import ExecutionError
 from tilery.ir import walk
-from tilery.ops import If, LoadViewTko, MakeGatherScatterView, Module
+from tilery.ops import If, LoadPtrTko, LoadViewTko, MakeGatherScatterView, Module, RemI, StorePtrTko
 from tilery.programs.boxes import with_views
 
 from . import piece_kernels as kernels
@@ -42,7 +43,15 @@ def variant(module: Module, grid: int, numbers: list[int]) -> Module | None:
     return with_views(module, module.entries[0].sym_name, sizes)
 
 
-@pytest.mark.parametrize("name", ["wrap", "wrap_both", "wrap_in_loop", "wrap_and_store", "limit", "clamp", "group"])
+CHOSEN = (
+    *("wrap", "wrap_both", "wrap_in_loop", "wrap_and_store", "limit", "clamp", "group", "rows_of_a_table"),
+    *("wrapped_rows_in_a_sum", "wrapped_rows_stored", "other_limit"),
+)
+NEVER_STORED = ("product", "clamped_rows", "through_a_table")
+"""Positions in these that are not affine only belong to elements that are not stored."""
+
+
+@pytest.mark.parametrize("name", [*CHOSEN, *NEVER_STORED, "transposed"])
 def test_results_are_the_same(name: str) -> None:
     """Random sizes, of which many reach the limit inside a tile."""
     source = random.Random(name)
@@ -59,7 +68,25 @@ def test_results_are_the_same(name: str) -> None:
             for engine in ("reference", "cpu"):
                 found = run(changed, engine, grid, table, numbers)
                 np.testing.assert_array_equal(found, wanted, f"{engine} {numbers} {grid} {table}")
-    assert chosen
+    assert bool(chosen) == (name in CHOSEN)
+
+
+@pytest.mark.parametrize("name", ["product", "clamped_rows", "transposed"])
+def test_elements_that_are_never_stored_are_not_read(name: str) -> None:
+    """What remains of such a kernel is one form, which reads views."""
+    changed = variant(compiled(getattr(kernels, name)), 3, [20, 13, 0])
+    kinds = {type(o) for o in walk(changed)} if changed is not None else set()
+    assert LoadViewTko in kinds and kinds.isdisjoint({If, RemI, LoadPtrTko, StorePtrTko})
+
+
+@pytest.mark.parametrize("shift", [0, 3400, 3500, 1 << 20])
+def test_faults_of_elements_that_are_stored_remain(shift: int) -> None:
+    module = compiled(kernels.product)
+    changed = variant(module, 3, [40, 16, shift])
+    assert changed is not None
+    wanted = outcome(module, "reference", [], [40, 16, shift])
+    assert (wanted == "outside") == (shift > 3456)
+    assert outcome(changed, "reference", [], [40, 16, shift]) == wanted == outcome(changed, "cpu", [], [40, 16, shift])
 
 
 def test_both_parts_of_a_tile_are_views() -> None:
@@ -79,9 +106,9 @@ def test_positions_from_memory_that_are_not_small(table: list[int]) -> None:
     assert outcome(changed, "cpu", table) == wanted
 
 
-def outcome(module: Module, engine: str, table: list[int]) -> Any:
+def outcome(module: Module, engine: str, table: list[int], numbers: Sequence[int] = (40, 16, 0)) -> Any:
     """Return what a launch stores, or that it fails."""
     try:
-        return run(module, engine, 2, table, [40, 16, 0]).tolist()
+        return run(module, engine, 2, table, [*numbers]).tolist()
     except ExecutionError:
         return "outside"

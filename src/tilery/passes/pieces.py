@@ -24,10 +24,12 @@ from ..ops import (
     CmpI,
     DivI,
     ExtI,
+    For,
     If,
     Iota,
     JoinTokens,
     LoadPtrTko,
+    Loop,
     MaxI,
     MinI,
     MulI,
@@ -40,9 +42,11 @@ from ..ops import (
     SubI,
     Yield,
 )
-from ..rewrite.editing import replace_operands
+from ..rewrite.editing import index_of, replace_operands
 from ..types import I1, I64, Scalar, Tile, TileView
+from .demand import plain_before
 from .emitter import Appender
+from .places import Places
 from .views import Masks
 
 LARGE = Range(-(1 << 62), 1 << 62)
@@ -89,34 +93,67 @@ class Chooser:
         """Operations that were decided about."""
 
     def choose(self) -> bool:
-        """Make the outermost choice that is left; return whether there was one."""
+        """Make a choice that is left; return whether there was one."""
         known = self.ranges_of({})
-        return self._choose_pieces(known) or self._choose_small(known)
+        return self._choose_small(known) or self._choose_pieces(known)
 
     def _choose_small(self, known: Ranges) -> bool:
         """Choose by scalars that may be so large that positions wrap around, if nothing is known about them."""
         _, scalars = _parts_of_pointers(self.entry)
-        large = [v for v in scalars if isinstance(v.owner, Op) and v.owner not in self.done and _is_large(v, known)]
+        large = [v for v in scalars if isinstance(v.owner, Op) and v.owner not in self.done and known[v].lo < 0]
         if not large:
             return False
-        self.done.update(v.owner for v in large if isinstance(v.owner, Op))
+        places = Places(self.entry)
+        before = self._affine(known)
         counts = [self._affine(self.ranges_of(dict.fromkeys(large, Range(0, 1 << bits)))) for bits in SMALL_BITS]
-        if max(counts) <= self._affine(known):
-            return False
         bits = SMALL_BITS[counts.index(max(counts))]
-        pieces = {v.owner: _if_small(v, bits) for v in large if isinstance(v.owner, Op)}
-        masks = Masks(Forms(known), known)
-        return any(
-            self._choose(block, n, pieces[o], set(large), masks, pieces.get)
-            for block in _blocks(self.entry)
-            for n, o in enumerate(block.ops)
-            if o in pieces
-        )
+        for v in large:
+            if not _is_large(v, known):  # it may be negative, which most often does not matter
+                others = [each for each in large if each is not v]
+                if self._affine(self.ranges_of(dict.fromkeys(others, Range(0, 1 << bits)))) == max(counts):
+                    large = others
+        best: tuple[int, Op | None, list[Value]] = before, None, []
+        for block in _blocks(self.entry):  # the outermost block in which all of them are known that matter
+            own = {o for v in large if places.found[o := owner_of(v)][0] is block}
+            if own:
+                last = next(o for o in reversed(block.ops) if o in own)
+                known_here = [v for v in large if owner_of(v) is last or places.precedes(owner_of(v), last)]
+                count = self._affine(self.ranges_of(dict.fromkeys(known_here, Range(0, 1 << bits))))
+                best = max(best, (count, last, known_here), key=lambda found: found[0])
+        _, last_of, some = best
+        if last_of is None:
+            self.done.update(map(owner_of, large))
+            return False
+        self.done.update(map(owner_of, some))
+        return self._choose_by(last_of, [_if_small(v, bits) for v in some], places, known)
+
+    def _choose_by(self, last: Op, pieces: list[Piece], places: Places, known: Ranges) -> bool:
+        """Choose by scalars, where the last of them is computed."""
+        block, parent = places.found[last]
+        at = index_of(block, last)
+        path = reversed(list(places.around(last)))
+        before = [o for home, end in path for o in home.ops[: index_of(home, end) + 1] if _is_copied(o)]
+
+        def copied(after: list[Op]) -> tuple[list[Op], dict[Value, Value]]:
+            affine = Appender(known, last.loc)
+            copies = {piece.op.results[0]: piece.tile(affine) for piece in pieces}
+            return affine.ops + _dependents([*before, *after], copies), copies
+
+        made = Appender(known, last.loc)
+        condition = _all(made, [pair for piece in pieces for pair in piece.conditions(made)])
+        if not isinstance(parent, For | Loop) or not any(
+            isinstance(v.type, Tile) and v.type.shape for v in parent.initValues
+        ):
+            return _branch(block, at, made, condition, *copied([]))
+        # What a loop carries would be copied in each iteration: choose for each access instead.
+        block.ops[at + 1 : at + 1] = made.ops
+        return _branch_at_accesses(block, at + 1 + len(made.ops), condition, copied)
 
     def _affine(self, known: Ranges) -> int:
-        """Return how many parts of pointers have forms."""
-        forms, (wanted, _) = Forms(known), _parts_of_pointers(self.entry)
-        return sum(forms[value] is not None for value in wanted)
+        """Return how many parts of pointers have forms, everywhere or before a limit."""
+        masks, (wanted, _) = Masks(Forms(known), known), _parts_of_pointers(self.entry)
+        plain = [v for v in wanted if isinstance(v.owner, RemI) and plain_before(v.owner, masks) is not None]
+        return sum(masks.forms[value] is not None for value in wanted) + len(plain)
 
     def _choose_pieces(self, known: Ranges) -> bool:
         wanted, _ = _parts_of_pointers(self.entry)
@@ -149,31 +186,95 @@ class Chooser:
             if after.results and after.results[0] in wanted and (piece := piece_of(after)) is not None:
                 pieces.append(piece)
                 self.done.add(after)
-        rest, last = block.ops[at + 1 : -1], block.ops[-1]
-        inside = [o for each in rest for o in walk(each)]
-        here = {value for each in rest for value in each.results}
-        left = list(dict.fromkeys(value for value in last.operands if value in here))
-        if len(inside) > MOST_OPS or any(isinstance(value.type, TileView) for value in left):
-            return False
-        made = Appender(masks.known, first.op.loc)
-        pairs = [pair for piece in pieces for pair in piece.conditions(made)]
-        affine = Appender(masks.known, first.op.loc)
+        made, affine = Appender(masks.known, first.op.loc), Appender(masks.known, first.op.loc)
+        condition = _all(made, [pair for piece in pieces for pair in piece.conditions(made)])
         copies = {piece.op.results[0]: piece.tile(affine) for piece in pieces}
         affine.ops += _dependents(between, copies)
-        affine.ops += [clone(each, copies) for each in rest]
-        affine.ops.append(Yield(operands_=tuple(copies.get(value, value) for value in left)))
-        whole = Block(ops=[*rest, Yield(operands_=tuple(left))])
-        _split(whole, [piece for piece in pieces if piece.wrap is not None], between, masks.known)
-        choice = If(
-            condition=_all(made, pairs),
-            results_=tuple(Value(value.type) for value in left),
-            thenRegion=Block(ops=affine.ops),
-            elseRegion=whole,
+        wrapped = [piece for piece in pieces if piece.wrap is not None]
+        return _branch(
+            block, at, made, condition, affine.ops, copies, lambda whole: _split(whole, wrapped, between, masks.known)
         )
-        made.add(choice)
-        replace_operands(last, dict(zip(left, choice.results_)))
-        block.ops[at + 1 :] = [*made.ops, last]
-        return True
+
+
+def _branch(
+    block: Block,
+    at: int,
+    made: Appender,
+    condition: Value,
+    head: list[Op],
+    copies: dict[Value, Value],
+    change: Callable[[Block], None] = lambda whole: None,
+) -> bool:
+    """Build what follows a position of a block twice, with some values and with their copies."""
+    rest, last = block.ops[at + 1 : -1], block.ops[-1]
+    inside = [o for each in rest for o in walk(each)]
+    here = {value for each in rest for value in each.results}
+    left = list(dict.fromkeys(value for value in last.operands if value in here))
+    if len(inside) > MOST_OPS or any(isinstance(value.type, TileView) for value in left):
+        return False
+    affine = [*head, *(clone(each, copies) for each in rest)]
+    affine.append(Yield(operands_=tuple(copies.get(value, value) for value in left)))
+    whole = Block(ops=[*rest, Yield(operands_=tuple(left))])
+    change(whole)
+    choice = If(
+        condition=condition,
+        results_=tuple(Value(value.type) for value in left),
+        thenRegion=Block(ops=affine),
+        elseRegion=whole,
+    )
+    made.add(choice)
+    replace_operands(last, dict(zip(left, choice.results_)))
+    block.ops[at + 1 :] = [*made.ops, last]
+    return True
+
+
+def _branch_at_accesses(
+    block: Block, at: int, condition: Value, copied: Callable[[list[Op]], tuple[list[Op], dict[Value, Value]]]
+) -> bool:
+    """Build the accesses twice that follow a position of a block and use some values or their copies."""
+    chosen = False
+    values: dict[Value, Value] = {}
+    for n in range(at, len(block.ops)):
+        for each in walk(o := block.ops[n]):
+            replace_operands(each, values)
+        if isinstance(o, LoadPtrTko | StorePtrTko):
+            between = [each for each in block.ops[at:n] if _is_copied(each)]
+            head, copies = copied(between)
+            if copies.keys().isdisjoint(o.operands):
+                continue
+            own: dict[Value, Value] = {}
+            plain = [clone(each, own) for each in _sources(between, o)]
+            results = tuple(Value(value.type) for value in o.results)
+            access = clone(o, copies)
+            block.ops[n] = choice = If(
+                condition=condition,
+                results_=results,
+                thenRegion=Block(ops=[*head, access, Yield(operands_=access.results)]),
+                elseRegion=Block(ops=[*plain, last := clone(o, own), Yield(operands_=last.results)]),
+            )
+            choice.loc = o.loc
+            values |= dict(zip(o.results, results))
+            chosen = True
+    return chosen
+
+
+def _sources(ops: list[Op], last: Op) -> list[Op]:
+    """Return those of some operations that the operands of another one are computed by."""
+    wanted, found = set(last.operands), []
+    for o in reversed(ops):
+        if not wanted.isdisjoint(o.results):
+            wanted.update(o.operands)
+            found.append(o)
+    return found[::-1]
+
+
+def _is_copied(o: Op) -> bool:
+    return not o.nested and not {PURE, NO_EFFECT}.isdisjoint(o.opdef.traits)
+
+
+def owner_of(value: Value) -> Op:
+    assert isinstance(value.owner, Op)
+    return value.owner
 
 
 def _blocks(entry: Op) -> list[Block]:

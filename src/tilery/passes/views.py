@@ -193,21 +193,49 @@ def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
     made = Appender(masks.known, o.loc)
     if limits.after is not None and (isinstance(o, StorePtrTko) or len(shape) < 2):
         return None
+    order = _neighbours_last(form, shape)
+    form, shape, limits = _in_order(form, shape, limits, order)
     found = _view(made, form, shape, pointee, limits, o)
     if found is None:
         return None
     view, index = found
     if isinstance(o, StorePtrTko):
-        stored = StoreViewTko(
-            memory_ordering_semantics=Ordering.WEAK, tile=o.value, view=view, index=index, token=o.token
-        )
+        tile = _permuted(made, o.value, order)
+        stored = StoreViewTko(memory_ordering_semantics=Ordering.WEAK, tile=tile, view=view, index=index, token=o.token)
         made.add(stored)
         return Made(made.ops, {o.result_token: stored.result_token})
     loaded = made.add(LoadViewTko(memory_ordering_semantics=Ordering.WEAK, view=view, index=index, token=o.token))
-    result = loaded.tile
+    result = _permuted(made, loaded.tile, tuple(map(order.index, range(len(order)))))
     if o.mask is not None and o.paddingValue is not None and padding_of(o.paddingValue) is None:
         result = made.add(Select(cond=o.mask, val_if_true=result, val_if_false=o.paddingValue)).result
     return Made(made.ops, {o.result: result, o.result_token: loaded.result_token})
+
+
+def _neighbours_last(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the dimensions of a tile with that of neighbours in memory last, where engines want it."""
+    dims = tuple(range(len(shape)))
+    along = [d for d in dims if shape[d] > 1 and number(form.steps[d]) == 1]
+    return (*(d for d in dims if d != along[-1]), along[-1]) if along else dims
+
+
+def _in_order(
+    form: Form, shape: tuple[int, ...], limits: MaskLimits, order: tuple[int, ...]
+) -> tuple[Form, tuple[int, ...], MaskLimits]:
+    """Return the form, the shape and the limits of a tile whose dimensions are permuted."""
+    after = None if limits.after is None else (order.index(limits.after[0]), limits.after[1])
+    return (
+        form._replace(steps=tuple(form.steps[d] for d in order)),
+        tuple(shape[d] for d in order),
+        limits._replace(before=tuple(limits.before[d] for d in order), after=after),
+    )
+
+
+def _permuted(made: Appender, tile: Value, order: tuple[int, ...]) -> Value:
+    assert isinstance(tile.type, Tile)
+    if order == tuple(range(len(order))):
+        return tile
+    permuted = Tile(tuple(tile.type.shape[d] for d in order), tile.type.element)
+    return made.add(Permute(source=tile, permutation=order, result=Value(permuted))).result
 
 
 def _view(

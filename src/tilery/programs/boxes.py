@@ -14,9 +14,10 @@ from ..analysis.dataflow import solve
 from ..analysis.ranges import Range, Ranges
 from ..ir import Op, Value, clone, walk
 from ..ops import GetNumTileBlocks, GetTileBlockId, LoadPtrTko, Module, PrintTko, StorePtrTko
+from ..passes.demand import read_what_matters
 from ..passes.inductions import carry_distances
 from ..passes.pieces import Chooser
-from ..passes.views import views_of_pointers
+from ..passes.views import Masks, views_of_pointers
 
 if TYPE_CHECKING:
     from .launches import DecodedLaunch
@@ -52,8 +53,10 @@ def with_views(module: Module, name: str, sizes: Sizes) -> Module | None:
 
     changes = carry_distances(entry, Forms(ranges_of({})))
     chooser = Chooser(entry, ranges_of)
-    for _ in range(MOST_CHOICES):
-        if not chooser.choose():
+    for choices in range(MOST_CHOICES + 1):
+        known = ranges_of({})
+        changes += read_what_matters(entry, Masks(Forms(known), known))
+        if choices == MOST_CHOICES or not chooser.choose():
             break
         changes += 1
     changes += views_of_pointers(entry, ranges_of({}))

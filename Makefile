@@ -13,6 +13,9 @@ TRITON ?= triton==3.9.0
 # The tests run in this many processes.
 JOBS ?= 2
 
+# Tests start many processes, which should not compile the package again each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test lint types unit package fuzz docs site format clean
 
 help:

@@ -91,7 +91,7 @@ def statements(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
         elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             for other in child.orelse:
                 yield from statements(other)
-        else:
+        elif not isinstance(child, ast.expr):
             yield from statements(child)
 
 

@@ -160,7 +160,7 @@ def test_depth_is_no_recursion() -> None:
     scalar = Tile((), I1)
     argument = Value(scalar)
     block = Block([], [ops.Yield()])
-    for _ in range(20_000):
+    for _ in range(5_000):
         block = Block([], [ops.If(condition=argument, thenRegion=block, results_=()), ops.Yield()])
     body = Block([argument], [*block.ops[:-1], ops.Return()])
     entry = ops.Entry(sym_name="k", function_type=Function([scalar]), body=body)

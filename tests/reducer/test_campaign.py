@@ -22,10 +22,10 @@ from tilery.reducer.campaign import Campaign, CampaignPlan, map_here
 SEEDS = range(40)
 
 
-@pytest.fixture
-def tool(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stand-in for tileiras that crashes on names: with signal 6 if one holds `ad`, with signal 11 for `ma`."""
-    path = tmp_path / "tool"
+    path = tmp_path_factory.mktemp("tool") / "tool"
     path.write_text(
         """#!/bin/sh
 case "$1" in
@@ -42,6 +42,14 @@ if grep -qa ma "$5"; then kill -11 $$; fi
     return path
 
 
+@pytest.fixture(scope="module")
+def alone(tool: Path, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A campaign that ran to its end without interruptions, in one process at a time."""
+    campaign = Campaign(plan(tool), tmp_path_factory.mktemp("alone"), SEEDS, map_here(2))
+    campaign.run()
+    return campaign
+
+
 def plan(tool: Path) -> CampaignPlan:
     return CampaignPlan("tileiras", "sm_100", str(tool), size=12, version="13.1")
 
@@ -50,29 +58,24 @@ def causes(campaign: Campaign) -> dict[str, list[int]]:
     return {name: [item["seed"] for item in items] for name, items in campaign.causes().items()}
 
 
-def test_a_campaign(tool: Path, tmp_path: Path) -> None:
-    campaign = Campaign(plan(tool), tmp_path / "out", SEEDS, map_here(2))
-    campaign.run()
-    assert sorted(campaign.checked) == list(SEEDS)
-    assert set(causes(campaign)) == {f"crash, signal {n}: nothing but constants" for n in (6, 11)}
-    folder = next((tmp_path / "out").glob("01-*"))
+def test_a_campaign(tool: Path, alone: Campaign) -> None:
+    assert sorted(alone.checked) == list(SEEDS)
+    assert set(causes(alone)) == {f"crash, signal {n}: nothing but constants" for n in (6, 11)}
+    folder = next(alone.folder.glob("01-*"))
     assert {path.name for path in folder.iterdir()} == {"reduced.mlir", "original.tileirbc", "finding.json"}
     text = (folder / "reduced.mlir").read_text("utf-8")
     assert len(list(tilery.walk(tilery.parse(text)))) == 3 and f"// {tool} --gpu-name sm_100" in text
-    assert "40 random modules" in (tmp_path / "out" / "summary.md").read_text("utf-8")
+    assert "40 random modules" in (alone.folder / "summary.md").read_text("utf-8")
 
 
-def test_an_interrupted_campaign_goes_on(tool: Path, tmp_path: Path) -> None:
-    first = Campaign(plan(tool), tmp_path / "out", SEEDS, map_here(2))
-    first.run()
-    journal = tmp_path / "out" / "journal.jsonl"
-    lines = journal.read_text("utf-8").splitlines(keepends=True)
-    journal.write_text("".join(lines[:15]) + lines[15][:9], "utf-8")
+def test_an_interrupted_campaign_goes_on(tool: Path, tmp_path: Path, alone: Campaign) -> None:
+    lines = alone.journal.read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "journal.jsonl").write_text("".join(lines[:31]) + lines[31][:9], "utf-8")
     steps: list[int] = []
-    again = Campaign(plan(tool), tmp_path / "out", SEEDS, map_here(2), steps.append)
+    again = Campaign(plan(tool), tmp_path, SEEDS, map_here(2), steps.append)
     again.run()
-    assert causes(again) == causes(first)
-    assert steps[0] == 14 and sum(steps) == len(SEEDS)
+    assert causes(again) == causes(alone)
+    assert steps[0] == 30 and sum(steps) == len(SEEDS)
 
 
 def test_engines_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,10 +95,8 @@ def test_the_command(tool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "--against" in capsys.readouterr().err
 
 
-def test_the_jobs_of_an_array(tool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_jobs_of_an_array(tool: Path, tmp_path: Path, alone: Campaign, capsys: pytest.CaptureFixture[str]) -> None:
     """Parts that share a folder are put together; what a lost job has left is done then."""
-    alone = Campaign(plan(tool), tmp_path / "alone", SEEDS, map_here(2))
-    alone.run()
     folder = tmp_path / "array"
     command = ["smith", "--campaign", "--tool", str(tool), "--size", "12", "--version", "13.1", "--count", "40"]
     command += ["-o", str(folder), "--jobs", "2"]
@@ -129,13 +130,11 @@ def test_the_example_for_slurm(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="starts workers as processes")
-def test_a_cluster_whose_workers_are_killed(tool: Path, tmp_path: Path) -> None:
+def test_a_cluster_whose_workers_are_killed(tool: Path, tmp_path: Path, alone: Campaign) -> None:
     """Four workers, two of which are killed in the middle, find what one process finds; no case is counted twice."""
     distributed = pytest.importorskip("distributed")
     from tilery.reducer.cluster import map_on
 
-    alone = Campaign(plan(tool), tmp_path / "alone", SEEDS, map_here(1))
-    alone.run()
     with distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as cluster:
         workers = [start_worker(cluster.scheduler_address, tmp_path) for _ in range(4)]
         try:

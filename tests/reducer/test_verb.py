@@ -60,9 +60,8 @@ def names(path: Path) -> list[str]:
 
 
 def test_a_command(module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check = f'{sys.executable} -c \'import sys; sys.exit(b"\\x5e" not in open(sys.argv[1], "rb").read())\''
     out = tmp_path / "small.tileirbc"
-    assert main(["reduce", str(module), "--test", check, "-o", str(out), "--jobs", "2"]) == 0
+    assert main(["reduce", str(module), "--test", "grep -qaF ^", "-o", str(out), "--jobs", "2"]) == 0
     assert tilery.load(out).version == tilery.Version.parse("13.2")
     assert len(out.read_bytes()) < len(module.read_bytes()) // 3
     assert "operations reduced to" in capsys.readouterr().err

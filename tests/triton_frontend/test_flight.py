@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import torch
-import triton
-import triton.language as tl
 
-import tilery.triton
-from tilery.sanitize import Sanitizer
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
+
+import tilery.triton  # noqa: E402
+from tilery.sanitize import Sanitizer  # noqa: E402
 
 gdc_wait: Any = getattr(tl.extra.cuda, "gdc_wait", None)
 

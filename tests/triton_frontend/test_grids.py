@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-import torch
-import triton
-import triton.language as tl
+from typing import Any
 
-import tilery.triton
+import pytest
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
+
+import tilery.triton  # noqa: E402
 
 
 @triton.jit

@@ -21,6 +21,7 @@ import tilery  # noqa: E402
 import tilery.triton  # noqa: E402
 from support.oracle import ROOT  # noqa: E402
 from tilery import TileError  # noqa: E402
+from tilery.cli.main import main  # noqa: E402
 from tilery.sanitize import Sanitizer  # noqa: E402
 
 with tilery.triton.on("none"):  # `autotune` of older releases asks for a driver
@@ -140,33 +141,33 @@ def test_recorded_launches_run_again(tmp_path: Path) -> None:
     assert done.stdout.startswith("out = [2. 2. 2.")
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "fixed.py").write_text(FIXED)
     place = f"{tmp_path / 'fixed.py'}::add"
+
+    def printed(verb: str, *arguments: str) -> str:
+        assert main(["triton", verb, place, "--sig", SIGNATURE, *arguments]) == 0
+        return capsys.readouterr().out
+
     assert command("run", tmp_path / "fixed.py").stdout == "2000.0\n"
-    shown = command("show", place, "--sig", SIGNATURE).stdout
+    shown = printed("show")
     assert "// fixed.py:9: a = tl.load(x + i, mask=i < n)" in shown and "entry @add" in shown
-    assert "tt.load" in command("show", place, "--sig", SIGNATURE, "--ttir").stdout
-    wanted = "add(x: tile<ptr<f32>>, y: tile<ptr<f32>>, out: tile<ptr<f32>>, n: tile<i32>)\n"
-    assert command("check", place, "--sig", SIGNATURE).stdout == wanted
+    assert "tt.load" in printed("show", "--ttir")
+    assert printed("check") == "add(x: tile<ptr<f32>>, y: tile<ptr<f32>>, out: tile<ptr<f32>>, n: tile<i32>)\n"
     arguments = ["--arg", "rand:f32:1000", "--arg", "rand:f32:1000", "--arg", "out=zeros:f32:1000", "--arg", "i32:1000"]
-    done = command("launch", place, "--sig", SIGNATURE, "--grid", "4", *arguments, "--print", "out")
-    assert done.returncode == 0 and done.stdout.startswith("out = [")
-    missing = command("show", f"{tmp_path / 'fixed.py'}::sub", "--sig", SIGNATURE)
-    assert missing.returncode == 1 and "its kernels: add" in missing.stderr
+    assert printed("launch", "--grid", "4", *arguments, "--print", "out").startswith("out = [")
+    assert main(["triton", "show", f"{tmp_path / 'fixed.py'}::sub", "--sig", SIGNATURE]) == 1
+    assert "its kernels: add" in capsys.readouterr().err
 
 
 def test_other_verbs_take_triton_kernels(tmp_path: Path) -> None:
     (tmp_path / "fixed.py").write_text(FIXED)
-    line = [sys.executable, "-m", "tilery", "cost", f"{tmp_path / 'fixed.py'}::add", "--sig", SIGNATURE]
-    done = subprocess.run(line, capture_output=True, text=True, env=environment())
-    assert done.returncode == 0, done.stderr
+    assert main(["cost", f"{tmp_path / 'fixed.py'}::add", "--sig", SIGNATURE]) == 0
 
 
 def test_the_tuner_takes_triton_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no GPU here; what would be tuned is a module of Tile IR with its arguments."""
     import tilery.cli.verbs.gpu.tune as verb
-    from tilery.cli.main import main
 
     tuned = []
     monkeypatch.setattr(verb, "search", lambda module, grid, values, args, **options: tuned.append((module, values)))
@@ -223,7 +224,7 @@ def test_other_releases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_of_parameters_are_not_python(tmp_path: Path) -> None:
     shutil.copy(Path(kernels.__file__), tmp_path / "copy.py")
-    assert command("check", f"{tmp_path / 'copy.py'}::tuned", "--sig", "f32[100], f32[100], 100").returncode == 0
+    assert main(["triton", "check", f"{tmp_path / 'copy.py'}::tuned", "--sig", "f32[100], f32[100], 100"]) == 0
 
 
 def test_arrays_of_the_host_become_tensors() -> None:

@@ -59,7 +59,7 @@ def assign(kernel: Kernel) -> Places:
     stack = 0
     placed: list[tuple[_Life, int, int]] = []
     for b, life in sorted(lives.items(), key=lambda each: -size_of(each[0])):
-        if b.data is not None or b.scope is Scope.MEMORY:
+        if b.data is not None or b.scope in (Scope.MEMORY, Scope.TILE):
             continue
         size = -(-size_of(b) // LINE) * LINE
         if b.scope is Scope.REGISTER and size <= MAX_REGISTER and stack + size <= MAX_STACK:

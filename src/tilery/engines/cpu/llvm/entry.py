@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..abi import FAULT_CELL, STOP, STREAM, Target
 from ..text import Text
+from .matrix import CONFIGURATION
 
 BLOCK = (
     "define internal i64 @block(ptr noalias %slots, ptr noalias %arena, ptr %control, i1 %stream, i32 %bx, "
@@ -12,8 +13,8 @@ BLOCK = (
 """The head of the function of a tile block. It returns 0, -1 to stop, or the number of a faulty operation plus 1."""
 
 
-def run_function(g: Text, target: Target) -> str:
-    """Return the function that is exported. It calls `@block` for each tile block."""
+def run_function(g: Text, target: Target, has_tiles: bool = False) -> str:
+    """Return the function that is exported. It calls `@block` for each tile block, maybe with tile registers ready."""
     enter = leave = ""
     if target.x86:
         g.needs["declare void @llvm.x86.sse.stmxcsr(ptr)"] = None
@@ -24,6 +25,12 @@ def run_function(g: Text, target: Target) -> str:
   store i32 8064, ptr %mine
   call void @llvm.x86.sse.ldmxcsr(ptr %mine)"""
         leave = "  call void @llvm.x86.sse.ldmxcsr(ptr %old)"
+    if has_tiles:
+        g.functions["@tiles"] = CONFIGURATION
+        g.needs["declare void @llvm.x86.ldtilecfg(ptr)"] = None
+        g.needs["declare void @llvm.x86.tilerelease()"] = None
+        enter += "\n  call void @llvm.x86.ldtilecfg(ptr @tiles)"
+        leave += "\n  call void @llvm.x86.tilerelease()"
     return RUN.replace("ENTER", enter).replace("LEAVE", leave)
 
 

@@ -10,7 +10,23 @@ from __future__ import annotations
 from ....ops import FToF, Select
 from ....ops.floating import GROUP as FLOATING_POINT
 from ....types import F16, F32
-from ..loops.nodes import Apply, Buffer, Call, Const, Float, Int, Kernel, Load, Operand, Shuffle, Store, Value, walk
+from ..loops.nodes import (
+    Apply,
+    Buffer,
+    Call,
+    Const,
+    Dot,
+    Float,
+    Int,
+    Kernel,
+    Load,
+    Operand,
+    Shuffle,
+    Store,
+    TileStore,
+    Value,
+    walk,
+)
 from ..tiles import element
 
 NEVER, LOOSE, FINAL = range(3)
@@ -23,7 +39,9 @@ class Nans:
     def __init__(self, kernel: Kernel) -> None:
         self._values: dict[Value, int] = {}
         self._buffers: dict[Buffer, int] = {}
-        statements = [s for s in walk(kernel.body) if isinstance(s, (Apply, Int, Shuffle, Load, Store, Call, Float))]
+        every = list(walk(kernel.body))
+        statements = [s for s in every if isinstance(s, (Apply, Int, Shuffle, Load, Store, Call, Float, Dot))]
+        self._buffers.update(dict.fromkeys((s.buffer for s in every if isinstance(s, TileStore)), LOOSE))
         for s in statements:  # what is handed over must be final
             if isinstance(s, Call):
                 self._buffers.update(dict.fromkeys((*s.arguments, *s.results), FINAL))
@@ -46,12 +64,12 @@ class Nans:
         """Return the state of a buffer."""
         return self._buffers.get(b, FINAL)
 
-    def _made(self, s: Apply | Int | Shuffle | Load | Float) -> int:
+    def _made(self, s: Apply | Int | Shuffle | Load | Float | Dot) -> int:
         match s:
             case Load():
                 found = self._buffers.get(s.buffer, NEVER if s.buffer.data is None else FINAL)
                 return found if s.other is None else max(found, self.of(s.other))
-            case Float():
+            case Float() | Dot():
                 return LOOSE
             case Apply(op=Select()) | Int(name="select"):
                 return max(map(self.of, s.operands[1:]))

@@ -18,6 +18,7 @@ from ..abi import ALLOWED_SYMBOLS, CALLBACK, CONTEXT, FAULT_CELL, STOP, Lowered,
 from ..arithmetic import circle, floating, integer, mathlib, powers  # noqa: F401  (they fill the table)
 from ..arithmetic.floats import bits_of, canonical, doubled, fixed64, float_of, from_f32, narrowed, widened
 from ..atomics import combined
+from ..loops.dots import DOTS, SIDE
 from ..loops.nodes import (
     COMPARISONS,
     Apply,
@@ -27,6 +28,7 @@ from ..loops.nodes import (
     Check,
     Const,
     Declare,
+    Dot,
     Float,
     Guard,
     Home,
@@ -45,6 +47,9 @@ from ..loops.nodes import (
     Shuffle,
     Stmt,
     Store,
+    TileDot,
+    TileLoad,
+    TileStore,
     Value,
     While,
     Write,
@@ -56,6 +61,7 @@ from ..tiles import element, register, stored
 from .buffers import Places, assign, size_of
 from .entry import BLOCK, run_function
 from .guards import Segment, any_of, fault_if, guard_box, guard_lanes
+from .matrix import TILES, configure, dot, tile, tile_dot
 from .nans import FINAL, LOOSE, Nans
 
 MAX_LINES = 300000
@@ -98,9 +104,12 @@ class Rendering(Text):
         self.segments: dict[Home, Segment] = {}
         self.targets: list[tuple[Loop | While, str, str]] = []
         """Loops that are open, and where `continue` and `break` go."""
+        self.tiles: dict[Buffer, int] = {}
+        """The tile registers in use."""
         self.ended = False
         """Whether the code at this place cannot be reached."""
         self.is_long = False
+        self.has_tiles = any(isinstance(s, Declare) and s.buffer.scope is Scope.TILE for s in walk(kernel.body))
 
     # ------------------------------------------------------------ the function
 
@@ -126,8 +135,8 @@ class Rendering(Text):
         if not self.ended:
             self.put("ret i64 0")
         self._own_memory()
+        code = [BLOCK, "entry:", *self.slots, *self.lines, "}", run_function(self, self.target, self.has_tiles)]
         functions = [f.replace("TABLE", str(4 * (count + names))) for f in self.functions.values()]
-        code = [BLOCK, "entry:", *self.slots, *self.lines, "}", run_function(self, self.target)]
         return "\n".join([*functions, *code, *self.needs, FOOTER])
 
     def _own_memory(self) -> None:
@@ -220,12 +229,14 @@ class Rendering(Text):
     # ------------------------------------------------------------ statements
 
     def block(self, body: list[Stmt]) -> None:
+        tiles = dict(self.tiles)
         for s in body:
             if self.ended:
-                return
+                break
             if len(self.lines) > MAX_LINES:
                 raise NotLowered("the kernel is very large")
             self.statement(s)
+        self.tiles = tiles
 
     def scope(self, body: list[Stmt]) -> None:
         self.memo.append({})
@@ -240,6 +251,10 @@ class Rendering(Text):
                 self.apply(s)
             case Float():
                 self.floating(s)
+            case Dot():
+                w, (left, right, total), each = s.result.lanes, s.operands, DOTS[s.name].each
+                xs = self.use(left, each * w), self.use(right, each * w), self.use(total, w)
+                self.names[s.result] = dot(self, self.target, s.name, w, *xs)
             case Shuffle():
                 self.names[s.result] = self.shuffled(s)
             case Declare():
@@ -277,6 +292,14 @@ class Rendering(Text):
                 self.names[s.result] = self.let(f"add i64 %own, {self.places.own[s.buffer]}")
             case Prefetch():
                 self.prefetch(self.let(f"inttoptr i64 {self.use(s.address)} to ptr"))
+            case TileLoad():
+                self.move("tileloadd64", s)
+            case TileStore():
+                self.move("tilestored64", s)
+                if s.buffer.element is F32 and self.nans.of_buffer(s.buffer) == FINAL:
+                    self.clean_tile(s)
+            case TileDot():
+                tile_dot(self, s.name, *(self.tiles[b] for b in (s.sums, s.left, s.right)))
             case Call():
                 self.call_back(s)
             case _:
@@ -406,7 +429,7 @@ class Rendering(Text):
         return self.select(nan, "i16", w, self.const(0x7FFF, "i16", w), made)
 
     def shuffled(self, s: Shuffle) -> str:
-        t, w = register(s.result.element), s.operands[0].lanes
+        t, w = register(s.result.element), max(x.lanes for x in s.operands)
         clean = self.nans.of(s.result) == FINAL
         xs = [self.clean(x, w) if clean else self.use(x, w) for x in s.operands]
         if w == 1:
@@ -417,11 +440,27 @@ class Rendering(Text):
             )
         if len(s.order) == 1:
             return self.part(xs[s.order[0] // w], t, w, s.order[0] % w, 1)
-        return self.shuffle(xs[0], xs[1] if len(xs) > 1 else None, t, w, s.order)
+        return self.moved(xs, t, w, s.order)
+
+    def moved(self, xs: list[str], t: str, w: int, order: tuple[int, ...]) -> str:
+        """Shuffle vectors. Small integers that stay together move as wider ones: LLVM does not always see that."""
+        if t in ("i8", "i16") and len(order) % 2 == w % 2 == 0 and min(w, len(order)) > 2:
+            pairs = list(zip(order[::2], order[1::2]))
+            if all(a % 2 == 0 and b == a + 1 for a, b in pairs):
+                wide = {"i8": "i16", "i16": "i32"}[t]
+                ys = [self.let(f"bitcast {vector(t, w)} {x} to {vector(wide, w // 2)}") for x in xs]
+                made = self.moved(ys, wide, w // 2, tuple(a // 2 for a, _ in pairs))
+                return self.let(f"bitcast {vector(wide, len(pairs))} {made} to {vector(t, len(order))}")
+        return self.shuffle(xs[0], xs[1] if len(xs) > 1 else None, t, w, order)
 
     # ------------------------------------------------------------ buffers
 
     def declare(self, b: Buffer) -> None:
+        if b.scope is Scope.TILE:
+            free = sorted(set(range(TILES)) - set(self.tiles.values()))
+            if not free or "amx-tile" not in self.target.features:
+                raise NotLowered("a tile register")
+            self.tiles[b] = free[0]
         if b.scope is Scope.MEMORY:
             self.needs["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"] = None
             p = self.at("i8", "%own.p", self.places.own[b])
@@ -539,6 +578,22 @@ class Rendering(Text):
             self.masked_store(t, x, p, w, mask)
         else:
             self.scatter(self.addresses(p, step, t, w), x, t, w, mask)
+
+    # ------------------------------------------------------------ tile registers
+
+    def move(self, name: str, s: TileLoad | TileStore) -> None:
+        """Load or store a tile register."""
+        p, _ = self.place(s.buffer, s.index, 1)
+        bytes_ = strides_of(s.buffer)[-2] * BYTES[stored(register(s.buffer.element))]
+        tile(self, name, f"i8 {self.tiles[s.tile]}", f"ptr {p}", f"i64 {bytes_}")
+
+    def clean_tile(self, s: TileStore) -> None:
+        """Make NaNs canonical that a tile register has stored."""
+        p, _ = self.place(s.buffer, s.index, 1)
+        for row in range(SIDE):
+            line = self.at("float", p, row * strides_of(s.buffer)[-2])
+            x = self.load(vector("float", SIDE), line, 4)
+            self.store(vector("i32", SIDE), canonical(self, x, SIDE), line, 4)
 
     # ------------------------------------------------------------ memory
 
@@ -669,6 +724,8 @@ class Rendering(Text):
         context = self.load("i64", self.at("i64", "%control", CONTEXT))
         code = self.let(f"call i64 {function}(i64 {context}, i64 {s.fault}, i64 %rank, ptr {words})")
         fault_if(self, s.fault, self.test("ne", code, 0))
+        if self.has_tiles:  # which other code may have used
+            configure(self)
 
     # ------------------------------------------------------------ control
 

@@ -22,6 +22,7 @@ from ...common.tiles import Array, carrier, unsigned
 from ...reference.ops import RUNS
 from ...reference.ops.atomics import compare_and_swap, read_modify_write
 from ...reference.ops.memory import loaded, stored
+from .dots import DOTS, dot, tile_dot
 from .nodes import (
     Apply,
     Atomic,
@@ -30,6 +31,7 @@ from .nodes import (
     Check,
     Const,
     Declare,
+    Dot,
     Float,
     Guard,
     If,
@@ -48,6 +50,9 @@ from .nodes import (
     Shuffle,
     Stmt,
     Store,
+    TileDot,
+    TileLoad,
+    TileStore,
     Value,
     While,
     Write,
@@ -152,6 +157,8 @@ class Interpreter:
             case Shuffle():
                 whole = np.concatenate(np.broadcast_arrays(*(self.get(x) for x in s.operands)), axis=-1)
                 self.set(s.result, whole[..., list(s.order)])
+            case Dot():
+                self.set(s.result, self.dot(s))
             case Declare():
                 self.declare(s.buffer)
             case Load():
@@ -170,6 +177,13 @@ class Interpreter:
                 _, (holds,) = self.active(None, self.get(s.condition))
                 if not holds.all():
                     raise Faulted(s.fault, self.block)
+            case TileLoad():
+                self.buffers[s.tile][0][...] = self.part(s)
+            case TileStore():
+                self.part(s)[...] = self.buffers[s.tile][0]
+            case TileDot():
+                sums, left, right = (self.buffers[b][0] for b in (s.sums, s.left, s.right))
+                sums[...] = tile_dot(s.name, left, right, sums)
             case Product():
                 self.product(s)
             case Call():
@@ -248,6 +262,24 @@ class Interpreter:
             shape = np.broadcast_shapes(*(k.shape for k in key), value.shape, mask.shape)
             chosen = np.broadcast_to(mask, shape)
             array[tuple(np.broadcast_to(k, shape)[chosen] for k in key)] = np.broadcast_to(value, shape)[chosen]
+
+    def dot(self, s: Dot) -> Array:
+        arrays, w, each = [self.get(x) for x in s.operands], s.result.lanes, DOTS[s.name].each
+        axes = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        shapes = [(*axes, lanes) for lanes in (each * w, each * w, w)]
+        return dot(s.name, *(np.ascontiguousarray(np.broadcast_to(a, n)) for a, n in zip(arrays, shapes)))
+
+    def part(self, s: TileLoad | TileStore) -> Array:
+        """Return the elements of a buffer that a tile register holds."""
+        array, depth = self.buffers[s.buffer]
+        assert not depth and not self.axes and self.mask is None
+        *outer, i, j = map(self.one, s.index)
+        rows, columns = s.tile.shape
+        for number in outer:
+            array = array[number]
+        found = array[i : i + rows, j : j + columns]
+        assert found.shape == s.tile.shape, f"a tile register outside of {s.buffer.name or 'a buffer'}"
+        return found
 
     def chosen(self, mask: Operand | None) -> Array | None:
         own = None if mask is None else self.get(mask)
@@ -449,7 +481,7 @@ def runs_together(loop: Loop) -> bool:
     writes = reads = 0
     inner = {loop.index}
     for s in walk(loop.body):
-        if isinstance(s, (While, Jump, Product, Call)):
+        if isinstance(s, (While, Jump, Product, Call, TileLoad, TileStore, TileDot)):
             return False
         if isinstance(s, Loop):
             if s.low in inner or s.high in inner:

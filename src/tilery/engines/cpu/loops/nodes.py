@@ -85,6 +85,8 @@ class Scope(Enum):
     """The scratch memory of the thread."""
     CONSTANT = "constant"
     """Data of the kernel; never stored to. It is declared like others."""
+    TILE = "tile"
+    """A tile register: 16 rows of 64 bytes. Only tile statements use it."""
     MEMORY = "memory"
     """Zeroed memory that has an address (`Locate`): the `alloca` of Tile IR. Its elements are accessed as memory."""
 
@@ -170,11 +172,27 @@ larger than the first, which it is not if either is NaN, and the first otherwise
 
 @dataclass(slots=True)
 class Shuffle:
-    """Lanes of one or two values of the same type, in any order: lane `k` of the result is lane `order[k]` of all."""
+    """Lanes of one or two values of the same type, in any order: lane `k` of the result is lane `order[k]` of all.
+
+    A value of one lane beside one of more has its element in as many.
+    """
 
     result: Value
     operands: tuple[Operand, ...]
     order: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Dot:
+    """Products of neighbours, added to sums. `name` is one of `DOTS`.
+
+    The operands are two vectors and the sums; lane `k` of the sums takes the products of the lanes from `each * k` on.
+    An operand of one lane is used for every lane.
+    """
+
+    result: Value
+    name: str
+    operands: tuple[Operand, ...]
 
 
 # ---------------------------------------------------------------- buffers and memory
@@ -272,6 +290,40 @@ class Prefetch:
     """Fetch the line of an address, which may be anywhere, into the caches."""
 
     address: Operand
+
+
+# ---------------------------------------------------------------- tile registers
+
+
+@dataclass(slots=True)
+class TileLoad:
+    """Fill a tile register from a buffer. The index is that of its first element; rows are those of the buffer."""
+
+    tile: Buffer
+    buffer: Buffer
+    index: tuple[Operand, ...]
+
+
+@dataclass(slots=True)
+class TileStore:
+    """Store a tile register to a buffer."""
+
+    buffer: Buffer
+    index: tuple[Operand, ...]
+    tile: Buffer
+
+
+@dataclass(slots=True)
+class TileDot:
+    """Add a product of tile registers to another one. `name` is one of `DOTS`, but for `i16`.
+
+    Rows of `right` have `each` neighbours along K for each column.
+    """
+
+    sums: Buffer
+    name: str
+    left: Buffer
+    right: Buffer
 
 
 # ---------------------------------------------------------------- faults
@@ -393,10 +445,10 @@ class Call:
     fault: int
 
 
-Pure = Int | Apply | Float | Shuffle
+Pure = Int | Apply | Float | Shuffle | Dot
 Stmt = (
-    Int | Apply | Float | Shuffle | Declare | Load | Store | Read | Write | Atomic | Locate | Prefetch | Guard | Check
-    | Loop | While | If | Jump | Product | Call
+    Int | Apply | Float | Shuffle | Dot | Declare | Load | Store | Read | Write | Atomic | Locate | Prefetch
+    | TileLoad | TileStore | TileDot | Guard | Check | Loop | While | If | Jump | Product | Call
 )  # fmt: skip
 
 
@@ -467,9 +519,10 @@ def _given(a: Operand | None, b: Operand | None = None) -> tuple[Operand, ...]:
 
 # Passes ask for these more often than for anything else: tables by type take half the time of patterns.
 NESTED = frozenset((Loop, While, If))
-DEFINING = frozenset((Int, Apply, Float, Shuffle, Load, Read, Atomic, Locate))
+DEFINING = frozenset((Int, Apply, Float, Shuffle, Dot, Load, Read, Atomic, Locate))
 _OPERANDS: dict[type, Callable[[Any], list[Operand]]] = {
-    **dict.fromkeys((Int, Apply, Float, Shuffle), lambda s: list(s.operands)),
+    **dict.fromkeys((Int, Apply, Float, Shuffle, Dot), lambda s: list(s.operands)),
+    **dict.fromkeys((TileLoad, TileStore), lambda s: list(s.index)),
     Load: lambda s: [*s.index, *_given(s.mask, s.other)],
     Store: lambda s: [*s.index, s.value, *_given(s.mask)],
     Read: lambda s: [s.address, *_given(s.mask, s.other)],
@@ -501,7 +554,15 @@ def with_operands(s: Any, get: Callable[[Operand], Operand]) -> Any:
         case Float():
             return Float(s.result, s.name, tuple(new))
         case Shuffle():
-            return Shuffle(s.result, tuple(new), s.order)
+            before, after = (max(x.lanes for x in xs) for xs in (old, new))
+            order = s.order if before == after else tuple(n // before for n in s.order)
+            return Shuffle(s.result, tuple(new), order)
+        case Dot():
+            return Dot(s.result, s.name, tuple(new))
+        case TileLoad():
+            return TileLoad(s.tile, s.buffer, tuple(new))
+        case TileStore():
+            return TileStore(s.buffer, tuple(new), s.tile)
         case Load():
             return Load(s.result, s.buffer, tuple(islice(rest, len(s.index))), maybe(s.mask), maybe(s.other))
         case Store():
@@ -533,6 +594,8 @@ def with_result(s: Any, result: Value) -> Any:
             return Float(result, s.name, s.operands)
         case Shuffle():
             return Shuffle(result, s.operands, s.order)
+        case Dot():
+            return Dot(result, s.name, s.operands)
         case Load():
             return Load(result, s.buffer, s.index, s.mask, s.other)
         case Read():
@@ -554,11 +617,17 @@ def buffers_written(s: Stmt) -> tuple[Buffer, ...]:
 
 _READ: dict[type, Callable[[Any], tuple[Buffer, ...]]] = {
     Load: lambda s: (s.buffer,),
+    TileLoad: lambda s: (s.buffer,),
+    TileStore: lambda s: (s.tile,),
+    TileDot: lambda s: (s.sums, s.left, s.right),
     Product: lambda s: (s.lhs, s.rhs, s.acc, *s.scales),
     Call: lambda s: s.arguments,
 }
 _WRITTEN: dict[type, Callable[[Any], tuple[Buffer, ...]]] = {
     Store: lambda s: (s.buffer,),
+    TileLoad: lambda s: (s.tile,),
+    TileStore: lambda s: (s.buffer,),
+    TileDot: lambda s: (s.sums,),
     Product: lambda s: (s.result,),
     Call: lambda s: s.results,
 }

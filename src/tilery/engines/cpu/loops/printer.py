@@ -15,6 +15,7 @@ from .nodes import (
     Check,
     Const,
     Declare,
+    Dot,
     Float,
     Guard,
     Home,
@@ -32,6 +33,9 @@ from .nodes import (
     Shuffle,
     Stmt,
     Store,
+    TileDot,
+    TileLoad,
+    TileStore,
     Value,
     While,
     Write,
@@ -169,6 +173,15 @@ class _Printer:
                 return f"float.{s.name} {self.operands(s.operands)}"
             case Shuffle():
                 return f"shuffle {self.operands(s.operands)} [{', '.join(map(str, s.order))}]"
+            case Dot():
+                return f"dot.{s.name} {self.operands(s.operands)}"
+            case TileLoad():
+                return f"{self.name(s.tile)}[] = tile {self.place(s.buffer, s.index)}"
+            case TileStore():
+                return f"{self.place(s.buffer, s.index)} = tile {self.name(s.tile)}[]"
+            case TileDot():
+                parts = ", ".join(map(self.name, (s.left, s.right, s.sums)))
+                return f"{self.name(s.sums)}[] = dot.{s.name} {parts}"
             case Declare():
                 return self.declaration(s.buffer)
             case Jump():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ....types import F32, F64, I1, I32, I64, Scalar
 from ...common.tiles import carrier
 from .builder import element_of
+from .dots import DOTS, SIDE
 from .integers import WIDTHS
 from .nodes import (
     COMPARISONS,
@@ -19,6 +20,7 @@ from .nodes import (
     Check,
     Const,
     Declare,
+    Dot,
     Float,
     Guard,
     If,
@@ -37,6 +39,9 @@ from .nodes import (
     Shuffle,
     Stmt,
     Store,
+    TileDot,
+    TileLoad,
+    TileStore,
     Value,
     While,
     Write,
@@ -116,6 +121,9 @@ class _State:
                 del self.values[s.index]
         if isinstance(s, Declare):
             _require(s.buffer not in self.buffers, "a buffer is declared twice")
+            if s.buffer.scope is Scope.TILE:
+                items = 4 * SIDE * 8 // s.buffer.element.bits
+                _require(s.buffer.shape == (SIDE, items), "a tile register has 16 rows of 64 bytes")
             _require((s.buffer.data is not None) == (s.buffer.scope is Scope.CONSTANT), "only constants have data")
             self.buffers.add(s.buffer)
         if (made := defined(s)) is not None:
@@ -171,6 +179,7 @@ class _State:
         return None
 
     def place(self, b: Buffer, index: tuple[Operand, ...], masked: bool) -> None:
+        _require(b.scope is not Scope.TILE, "only tile statements use tile registers")
         _require(len(index) == len(b.shape), "an index has as many numbers as the buffer has dimensions")
         for x, size in zip(index, b.shape):
             _require(x.element is I64, "indices are i64")
@@ -199,9 +208,28 @@ class _State:
                 _lanes(s.result, s.operands)
             case Shuffle():
                 _require(len(s.order) == s.result.lanes, "a shuffle has a number per lane")
-                total = sum(x.lanes for x in s.operands)
+                widest = max(x.lanes for x in s.operands)
+                _require(all(x.lanes in (1, widest) for x in s.operands), "a shuffle has vectors of one size")
+                total = widest * len(s.operands)
                 _require(all(0 <= n < total for n in s.order), "a shuffle takes lanes that there are")
                 _require(all(x.element is s.result.element for x in s.operands), "a shuffle keeps the type")
+            case Dot():
+                _dot(s)
+            case TileLoad() | TileStore():
+                _require(s.tile.scope is Scope.TILE and s.buffer.element is s.tile.element, "tiles keep the type")
+                _require(len(s.buffer.shape) >= 2, "a tile register has rows and columns")
+                _require(all(x.lanes == 1 for x in s.index), "a tile register begins at one element")
+                self.place(s.buffer, s.index, False)
+                for x, size, count in zip(s.index[-2:], s.buffer.shape[-2:], s.tile.shape):
+                    found = self.range(x)
+                    _require(found is None or found[0] + count <= size, "a tile register is outside the buffer")
+            case TileDot():
+                form = DOTS.get(s.name)
+                _require(form is not None and s.name != "i16", "a product of tiles has a known name")
+                assert form is not None
+                _require(all(b.scope is Scope.TILE for b in (s.sums, s.left, s.right)), "it multiplies tile registers")
+                found_types = (s.left.element, s.right.element, s.sums.element)
+                _require(found_types == (form.element, form.element, form.sums), "a product of tiles has its types")
             case Load():
                 self.place(s.buffer, s.index, s.mask is not None)
                 _require(s.result.element is s.buffer.element, "a load has the type of the buffer")
@@ -304,6 +332,17 @@ def _floating(s: Float) -> None:
     else:
         _require(target in (F32, F64) and set(elements) == {target}, "operands are f32 or f64")
     _lanes(s.result, s.operands)
+
+
+def _dot(s: Dot) -> None:
+    form = DOTS.get(s.name)
+    _require(form is not None and len(s.operands) == 3, "a product of neighbours has a known name and three operands")
+    assert form is not None
+    elements = tuple(x.element for x in (*s.operands, s.result))
+    _require(elements == (form.element, form.element, form.sums, form.sums), "a product of neighbours has its types")
+    w = s.result.lanes
+    for x, lanes in zip(s.operands, (form.each * w, form.each * w, w)):
+        _require(x.lanes in (1, lanes), "a product of neighbours has so many lanes for each sum")
 
 
 def _integer(s: Int) -> None:

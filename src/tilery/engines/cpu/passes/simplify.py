@@ -19,6 +19,7 @@ from ..loops.nodes import (
     Check,
     Const,
     Declare,
+    Dot,
     Float,
     If,
     Int,
@@ -35,6 +36,7 @@ from ..loops.nodes import (
     Shuffle,
     Stmt,
     Store,
+    TileStore,
     Value,
     While,
     Write,
@@ -164,7 +166,7 @@ class _Simplifier:
         match s:
             case Int():
                 self.integer(s)
-            case Apply() | Float() | Shuffle():
+            case Apply() | Float() | Shuffle() | Dot():
                 made = with_operands(s, self.get)
                 what = getattr(s, "op", None) or getattr(s, "name", None), getattr(s, "order", None)
                 self.pure(made, (type(s), what, s.result.element, s.result.lanes, made.operands), True)
@@ -382,9 +384,9 @@ class _Alive:
 
     def keeps(self, s: Stmt) -> bool:
         match s:
-            case Int() | Apply() | Float() | Shuffle() | Load() | Read() | Locate():
+            case Int() | Apply() | Float() | Shuffle() | Dot() | Load() | Read() | Locate():
                 return s.result in self.used
-            case Store():
+            case Store() | TileStore():
                 return s.buffer in self.read
             case Product():
                 return s.result in self.read

@@ -16,6 +16,7 @@ from ...semantics import rounds_once
 from ..abi import Specialisation
 from ..loops.nodes import (
     Buffer,
+    Const,
     Kernel,
     Kind,
     Load,
@@ -33,6 +34,7 @@ from ..loops.nodes import (
 )
 from ..targets import Machine
 from .inline import Producer
+from .outside import skip_outside
 from .packing import Context, Element, Facts, Spot, panels, place, rows
 from .vectors import Blocks, Place, Sizes, Vectors
 from .words import Sums, is_paired, sizes_of, write_integers, write_pairs
@@ -46,6 +48,7 @@ def expand_products(machine: Machine, wanted: Specialisation) -> Callable[[Kerne
         for block in facts.blocks:
             _form_in_place(block, facts)
         context = Context(facts, machine, wanted, kernel.ops)
+        skip_outside(kernel.body, facts, lambda b, s: add_zero(context, Vectors(b.block), s))
         _expand(kernel.body, context)
         grid = kernel.body[-1]
         assert isinstance(grid, Loop)
@@ -180,6 +183,16 @@ def write_floats(c: Context, b: Vectors, s: Product) -> None:
         return b.floating("add", total, b.floating("mul", y, x))
 
     Blocks(sizes, t, of_row, of_columns, step, first if once else None, finish).write(b)
+
+
+def add_zero(c: Context, b: Vectors, s: Product) -> None:
+    """Add zeros to the accumulator: its negative zeros become positive."""
+    t = F64 if s.acc.element is F64 else F32
+    sums = Sums(c, b, s, 1)
+    batch, (m, n) = s.result.shape[:-2], s.result.shape[-2:]
+    with b.nest(Kind.PARALLEL, (batch[0] if batch else 1, m, n)) as (at, i, j):
+        x = b.floating("add", Const(t, 0), b.convert(sums.first(at, i, j), t))
+        sums.finish(at, i, j, b.convert(x, s.result.element))
 
 
 def _packed_rows(c: Context, b: Vectors, s: Product, t: Scalar, sizes: Sizes) -> Buffer:

@@ -163,8 +163,8 @@ COLUMNS = {
     "engine and shows nothing. A fault is a kernel in which the reference engine reports an error.",
     False: "Skipped kernels have no single right answer on a GPU: accesses that only the order of the program orders, "
     "undefined values, errors or prints, or what the sanitizer sees before the engine runs: a race, such as a store "
-    "two of whose elements are the same bytes, or a value in memory that nothing has defined. Refused ones the engine does "
-    "not compile.",
+    "two of whose elements are the same bytes, or a value in memory that nothing has defined. Refused ones the engine "
+    "does not compile.",
 }
 NOT_MEASURED = {
     True: "Processors other than the one that the script ran on. Kernels are small: tiles have at most some thousand "

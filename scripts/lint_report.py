@@ -39,6 +39,7 @@ JUDGED = checkout.ROOT / "scripts" / "parts" / "lint_judgements.toml"
 SECOND_SET = checkout.ROOT / "tests" / "lint" / "second"
 THIRD_SET = checkout.ROOT / "tests" / "lint" / "third"
 FOURTH_SET = checkout.ROOT / "tests" / "lint" / "fourth"
+FIFTH_SET = checkout.ROOT / "tests" / "lint" / "fifth"
 QUIET = ("unused-argument", "unused-value")
 """Kernels of the catalogue are short, and some have arguments for their corrected twins only."""
 INTRO = (
@@ -71,8 +72,14 @@ THIRD = (
 FOURTH = (
     "A [fourth set](../../tests/lint/fourth/README.md) of {of} kernels of Tile IR, cuTile and Triton was written by "
     "somebody who did not know the rules or the launches, and they were not changed between its commit and the first "
-    "run. {found} faults were found then, {percent:.0f} %: this is the number for unseen kernels. Launches alone found "
-    "{launched}."
+    "run. {found} faults were found then, {percent:.0f} %. Launches alone found {launched}."
+)
+FIFTH = (
+    "A [fifth set](../../tests/lint/fifth/README.md) of {of} kernels has kinds that the others do not have, and was "
+    "committed before anything was run on it. {found} faults were found then, {percent:.0f} %, all of them by launches "
+    "alone. After that, launches learned to run tile blocks one after the other, which finds two of the three that "
+    "were missed. The third asserts that there is one tile block, which its author may mean. [More about both]"
+    "(lab/lint_unseen.md)."
 )
 FIRST = (
     "When the other half was first looked at, {found} of its {of} faults were found. The kernels that were missed were "
@@ -365,8 +372,10 @@ def page(
     lines += [checkout.fill(SECOND.format(**LISTED["second_first_look"])), ""]
     third = LISTED["third_first_look"]
     lines += [checkout.fill(THIRD.format(**third, percent=100 * third["found"] / third["of"])), ""]
-    if fourth := LISTED.get("fourth_first_look"):
-        lines += [checkout.fill(FOURTH.format(**fourth, percent=100 * fourth["found"] / fourth["of"])), ""]
+    fourth = LISTED["fourth_first_look"]
+    lines += [checkout.fill(FOURTH.format(**fourth, percent=100 * fourth["found"] / fourth["of"])), ""]
+    fifth = LISTED["fifth_first_look"]
+    lines += [checkout.fill(FIFTH.format(**fifth, percent=100 * fifth["found"] / fifth["of"])), ""]
     for title, pairs in halves.items():
         lines += half(title, pairs)
     lines += [
@@ -411,11 +420,11 @@ def main() -> None:
             title: [judge_pair(each, folder, results) for each in LISTED[key]]
             for title, key in (("open", "open"), ("held out", "held_out"))
         }
-        for title, home in (("second set", SECOND_SET), ("third set", THIRD_SET), ("fourth set", FOURTH_SET)):
+        sets = {"second": SECOND_SET, "third": THIRD_SET, "fourth": FOURTH_SET, "fifth": FIFTH_SET}
+        for title, home in sets.items():
             files = [path for path in home.rglob("*.*") if path.suffix in (".mlir", ".py")]
             names = sorted(str(path.relative_to(home)) for path in files)
-            if names:
-                halves[title] = [judge_pair(each, folder, results, home) for each in names]
+            halves[f"{title} set"] = [judge_pair(each, folder, results, home) for each in names]
         halves["added later"] = [judge_pair(each, folder, results) for each in LISTED["later"]]
         others = [judge_pair(each, folder, results) for each in LISTED["undecidable"]]
     corpus = read_corpus(results)

@@ -2,7 +2,10 @@
 
 It also quotes reports that are drawn at random in docs/guides/sanitizer.md.
 
-    python scripts/sanitizer_catalogue.py [--report docs/reports/lab/sanitizer_catalogue.md]
+    python scripts/sanitizer_catalogue.py [--report docs/reports/lab/sanitizer_catalogue.md] [--results FILE]
+
+FILE keeps what was found, so that a run goes on where an earlier one was stopped. `parts/report_changes.toml` says of
+each quoted report what to change, as somebody understood it who had not seen the kernel.
 
 Each file of `tests/sanitize/catalogue` is a faulty kernel and its corrected twin. The page counts, by check, the faulty
 kernels that are reported at the right operations with the right cause, and twins that are reported at all.
@@ -11,10 +14,12 @@ kernels that are reported at the right operations with the right cause, and twin
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -26,8 +31,9 @@ from tilery.sanitize import Report
 PAGE = checkout.LAB / "sanitizer_catalogue.md"
 GUIDE = checkout.ROOT / "docs" / "guides" / "sanitizer.md"
 BEGIN, END = "<!-- reports: begin -->", "<!-- reports: end -->"
+CHANGES = Path(__file__).parent / "parts" / "report_changes.toml"
 QUOTED = 15
-SEED = 20261117
+SEED = 20261119
 Found = list[tuple[int, Report, list[int]]]
 
 
@@ -97,13 +103,17 @@ def quote(pairs: list[Pair]) -> None:
     """Write the drawn reports into the guide, between two comments."""
     text = GUIDE.read_text("utf-8")
     start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    GUIDE.write_text("\n".join([text[:start], "", *quotes(pairs), text[end:]]), "utf-8")
+    changes = tomllib.loads(CHANGES.read_text("utf-8"))
+    GUIDE.write_text("\n".join([text[:start], "", *quotes(pairs, changes), text[end:]]), "utf-8")
 
 
-def quotes(pairs: list[Pair]) -> list[str]:
+def quotes(pairs: list[Pair], changes: dict[str, str] | None = None) -> list[str]:
+    """Return the drawn reports, with what to change."""
     out = []
     for pair, text in drawn(pairs):
         out += [f"`{pair}`", "", "```text", re.sub(r"/\S*/", "", re.sub(r"0x[0-9a-f]+", "0x...", text)), "```", ""]
+        if changes is not None:
+            out += [f"Change: {changes.get(pair, 'nobody has read this report yet')}.", ""]
     return out
 
 
@@ -149,9 +159,17 @@ modules](sanitizer_campaign.md) are. Random schedules. Whether a GPU shows the f
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--report", type=Path, default=PAGE)
+    parser.add_argument("--results", type=Path, metavar="FILE", help="keep results here, and go on with those there")
     args = parser.parse_args()
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".mlir", ".py"))
-    pairs = [judge(path) for path in paths]
+    kept = args.results.read_text("utf-8").splitlines() if args.results is not None and args.results.exists() else []
+    known = {pair.name: pair for pair in (Pair(*json.loads(line)) for line in kept)}
+    pairs = []
+    for path in paths:
+        pairs.append(known.get(str(path.relative_to(FOLDER))) or judge(path))
+        if args.results is not None and pairs[-1].name not in known:
+            with args.results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(pairs[-1]) + "\n")
     held = set((FOLDER / "held_out.txt").read_text("utf-8").split())
     args.report.write_text(page(pairs, held) + "\n", "utf-8")
     quote(pairs)

@@ -14,7 +14,7 @@ from tilery.smith import smith
 from tilery.source.input import Input
 
 
-@pytest.mark.parametrize("seed", [*range(40), 271, 362, 726, 1468, 2144])  # the last ones had false errors once
+@pytest.mark.parametrize("seed", [*range(16), 271, 362, 726, 1468, 2144])  # the last ones had false errors once
 def test_random_modules_have_no_errors(seed: int) -> None:
     """They can be executed without a fault, so an error would be a false one."""
     assert [finding.message for finding in lint(smith(seed)) if finding.severity is Severity.ERROR] == []

@@ -94,6 +94,36 @@ class ScheduledMachine(ReorderedMachine):
         active.append(batch)
 
 
+class SequentialMachine(Machine):
+    """Runs each tile block as far as it can before the next one starts."""
+
+    def run(self, more: Iterator[Batch]) -> None:
+        super().run(self._alone(more))
+
+    def _alone(self, more: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in more:
+            while batch.lanes > 1:
+                first = np.arange(batch.lanes) == 0
+                one, batch = batch.split(first)
+                yield one
+            yield batch
+
+    def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
+        if not active:
+            return None
+        ready = next((b for b in active if not self._waits(b)), None)
+        if ready is None:
+            ready = next(more, None) if self._has_room(active, False) else None
+            if ready is None:
+                raise self._deadlock(active)
+            return ready
+        active.remove(ready)
+        return ready
+
+    def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
+        super()._proceed(batch, active, len(batch.program.code), finished)
+
+
 def explore(
     launch: Callable[[], Stats], sanitizer: Sanitizer, arrays: Sequence[Any], schedules: int, *, seed: int = 0
 ) -> Stats:

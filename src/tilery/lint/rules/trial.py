@@ -90,10 +90,12 @@ def deadlock(facts: Facts) -> Iterator[Match]:
     """Tile blocks wait for ever, whatever the arguments are.
 
     The kernel was launched on made-up arguments. In each launch in which some tile blocks got past the loop, others
-    waited in it for memory that no tile block would change. Where all of them wait, it may be for another kernel, and
-    nothing is reported.
+    waited in it for memory that no tile block would change. Or all of them waited in one schedule, and none in another,
+    as with two locks that are taken in opposite orders. Where all wait in every schedule, it may be for another kernel,
+    and nothing is reported.
 
-    Fix: Release the lock on every way out, or let each tile block do what the others wait for.
+    Fix: Release the lock on every way out, take several locks in the same order everywhere, or let each tile block do
+    what the others wait for.
 
     Bad:
         entry @k(%lock: tile<ptr<i32>>, %p: tile<ptr<i32>>) {

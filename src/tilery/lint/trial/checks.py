@@ -24,6 +24,8 @@ class Did:
     """A record of what the operations of a launch did."""
 
     def __init__(self) -> None:
+        self.steps = 0
+        """How many operations were executed, on batches of tile blocks."""
         self.ran: Counter[Op] = Counter()
         """How often each operation was executed, over all tile blocks."""
         self.ranks: dict[Op, set[int]] = {}

@@ -32,7 +32,7 @@ from ...ops import (
 from ...sanitize.checks import Check
 from ...sanitize.reports import Occurrence, Report
 from ...sanitize.sanitizer import Sanitizer
-from ...sanitize.schedule import ScheduledMachine
+from ...sanitize.schedule import ScheduledMachine, SequentialMachine
 from ...sanitize.uninit import padding_of
 from ...types import DYNAMIC, Tile, TileView
 from ..facts import Facts
@@ -47,6 +47,9 @@ MEASURE, PADDING = "measure", "padding"
 """Launches with other checks than those of the sanitizer."""
 DEADLOCK = "deadlock"
 """The reports of tile blocks that wait for ever."""
+TRAPPED = "in some schedules, tile blocks wait for each other for ever"
+ALONE = -1
+"""The schedule in which each tile block runs as far as it can before the next one starts."""
 STEPS = 2000
 """Operations of a launch, on batches of tile blocks."""
 WORK = 1 << 22
@@ -67,6 +70,16 @@ class Budget:
 
     steps: int = 40_000
     work: int = 1 << 27
+    _start: tuple[int, int] = (0, 0)
+
+    def start(self) -> None:
+        """Note where a kernel starts."""
+        self._start = self.steps, self.work
+
+    def suffices(self, done: int, more: int) -> bool:
+        """Whether a kernel that was launched so often can be launched so many times more."""
+        left = self.steps, self.work
+        return all((start - rest) * more <= rest * done for start, rest in zip(self._start, left))
 
     @property
     def is_spent(self) -> bool:
@@ -95,6 +108,7 @@ class _Counting:
 
     def _count(self, o: Op, batch: Batch) -> None:
         super()._count(o, batch)  # type: ignore[misc]  # a machine
+        self.did.steps += 1
         self.did.ran[o] += batch.lanes
         cost = self.costs.get(o)
         if cost is None:
@@ -120,20 +134,38 @@ class _Scheduled(_Counting, ScheduledMachine):
     pass
 
 
+class _Sequential(_Counting, SequentialMachine):
+    pass
+
+
 class _Sanitizer(Sanitizer):
     """A sanitizer whose machine counts."""
 
+    is_alone: bool
     did: Did
     costs: dict[Op, int]
     budget: Budget
     contents: tuple[Content, ...]
 
     def machine(self, *args: Any, **options: Any) -> Machine:
-        make = _Machine if self.schedule is None else partial(_Scheduled, self.schedule)
+        seed = self.schedule
+        make = partial(_Scheduled, seed) if seed is not None else _Sequential if self.is_alone else _Machine
         made = make(*args, **options)
         made.did, made.contents = self.did, self.contents
         made.costs, made.budget = self.costs, self.budget
         return made
+
+
+def compare_schedules(trials: list[Trial]) -> None:
+    """Report tile blocks that all wait for ever in one schedule of a launch, and not in another one."""
+    if any(trial.error is None for trial in trials):
+        for trial in trials:
+            if trial.error is not None and trial.did.stuck == prod(trial.grid):
+                trial.reports.append(_deadlock(trial.error, TRAPPED))
+
+
+def _deadlock(error: ExecutionError, rule: str) -> Report:
+    return Report(DEADLOCK, rule, [Occurrence(error.op, error.block or ())], count=1)
 
 
 def work_of(o: Op) -> int:
@@ -199,7 +231,7 @@ class Trials:
         return self.kernel.program.steady
 
     def launch(self, profile: ArgumentProfile, schedule: int | None = None) -> Trial | None:
-        """Launch the kernel; None if it cannot be launched."""
+        """Launch the kernel, in a random schedule, in `ALONE`, or in the engine's; None if it cannot be launched."""
         signature = self._signature
         grid = self.grid(profile.grid)
         if self.kernel.program.widest * prod(grid) > WIDEST:
@@ -217,7 +249,7 @@ class Trials:
         args: list[Any] = [contents[v].start if v in contents else numbers[v] for v in self._facts.entry.body.args]
         # Once without other checks: the shadows of the second launch are as large as what it accesses.
         first = self._run(profile, grid, args, contents, None, MEASURE)
-        if first is None:
+        if first is None or first.did.steps >= STEPS:  # it would take long, or for ever, with the checks too
             return None
         found = self._run(profile, grid, args, contents, schedule, CHECKS)
         if found is not None and not self._padded.isdisjoint(first.did.holes) and self._combines:
@@ -243,8 +275,9 @@ class Trials:
             watch.append(TrialOutside)
         elif checks == PADDING:
             watch.append(Padding)
-        found = _Sanitizer(CHECKS if checks == CHECKS else LEAST, more=watch, schedule=schedule)
-        found.did, found.contents = did, known
+        seed = None if schedule == ALONE else schedule
+        found = _Sanitizer(CHECKS if checks == CHECKS else LEAST, more=watch, schedule=seed)
+        found.did, found.contents, found.is_alone = did, known, schedule == ALONE
         found.costs, found.budget = self._costs, self._budget
         buffers = [
             ArrayExtent(self._label(value), c.start, (c.end if checks == MEASURE else c.high) - c.start)
@@ -263,8 +296,7 @@ class Trials:
             return None
         reports = [report for report in found.reports if not _is_made_up(report, profile)]
         if error is not None and 0 < did.stuck < prod(grid):
-            place = Occurrence(error.op, error.block or ())
-            reports.append(Report(DEADLOCK, "some tile blocks wait for ever, and others do not", [place], count=1))
+            reports.append(_deadlock(error, "some tile blocks wait for ever, and others do not"))
         return Trial(profile, grid, reports, did, error)
 
     def _label(self, value: Any) -> str:

@@ -12,7 +12,7 @@ from ...ops import Alloca, LoadPtrTko, LoadViewTko, Module
 from ...sanitize.reports import Report
 from ..facts import Facts
 from .arguments import BASE, MORE, ArgumentProfile, drawn
-from .launch import DEADLOCK, Budget, Trial, Trials
+from .launch import ALONE, DEADLOCK, TRAPPED, Budget, Trial, Trials, compare_schedules
 from .padding import Padding
 from .signature import read_signature
 
@@ -20,8 +20,10 @@ MOST_OPS = 4_000
 """A kernel with more operations is not launched."""
 DRAWN = 8
 """Random profiles in which what was found must happen too."""
-SCHEDULES = (1, 2)
-"""Random schedules of the first launch, if tile blocks may wait for each other."""
+SCHEDULES = (None, ALONE)
+"""The schedules of each launch, if tile blocks may wait for each other: side by side, and one after the other."""
+RANDOM = (1, 2)
+"""Random schedules of the first launch, then."""
 ENOUGH = 2
 """Launches in which a fault must happen."""
 RACE = "race"
@@ -70,18 +72,22 @@ def run_trials(module: Module, facts: Facts, budget: Budget | None = None) -> li
     except TileError:  # the engine does not execute it
         return []
     done: list[list[Trial]] = []
+    budget.start()
 
     def launch(profile: ArgumentProfile) -> None:
-        seeds = (None,) if trials.is_steady or done else (None, *SCHEDULES)
-        some = [trial for seed in seeds if (trial := trials.launch(profile, seed)) is not None]
+        schedules = (None,) if trials.is_steady else SCHEDULES if done else (*SCHEDULES, *RANDOM)
+        some = [trial for seed in schedules if (trial := trials.launch(profile, seed)) is not None]
         if some:
+            compare_schedules(some)
             done.append(some)
 
     for profile in BASE:
         launch(profile)
     if not done:
         return []
-    if not any(trial.reports for some in done for trial in some) and _is_covered(facts, done):
+    if not _candidates(done) and _is_covered(facts, done):
+        return []
+    if not budget.suffices(len(BASE), len(MORE) + DRAWN):
         return []
     for profile in MORE:
         launch(profile)
@@ -135,6 +141,8 @@ def _key(report: Report, trial: Trial) -> tuple[Key, tuple[Op, ...], Op | None]:
         origin = next((o for o in ops[1:] if isinstance(o, (LoadPtrTko, LoadViewTko))), None)
         hole = None if is_memory else origin
         return (report.check, report.rule, report.op, origin), (report.op,), hole
+    if report.rule == TRAPPED:  # where they wait depends on the grid
+        return (report.check, report.rule), ops, None
     if report.check == Padding.name:  # whether it is neutral depends on the numbers
         return (report.check, report.op, trial.profile.floats), (report.op,), ops[-1]
     return (report.check, report.rule, report.op), (report.op,), None

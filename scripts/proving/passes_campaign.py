@@ -1,9 +1,9 @@
 """Prove every pass with Z3 on the corpus and on random modules; write docs/reports/lab/prove_passes.md.
 
-    python scripts/proving/passes_campaign.py --count 5000 [--corpus] [--jobs 1] [--seconds 600] [--report]
+    python scripts/proving/passes_campaign.py --count 5000 [--corpus [FOLDER]] [--jobs 1] [--seconds 600] [--report]
 
-Outcomes are kept in a file of lines, so that a campaign can be interrupted and goes on. Whatever is proven is executed
-before and after the pass as well; so is whatever Z3 has a counterexample for.
+Outcomes are kept in files of lines in a folder (`--logs`), so that a campaign can be interrupted and goes on. Whatever
+is proven is executed before and after the pass as well; what Z3 has a counterexample for is executed on several inputs.
 """
 
 from __future__ import annotations
@@ -34,30 +34,39 @@ from tilery.smith import Contract  # noqa: E402
 
 PASSES = [name for name in HOMES if name != "rename-symbol"]
 TIMEOUT = 2.0
-BUILD = ROOT / "build"
-LOGS = {title: BUILD / f"prove_passes_{title.split()[0].lower()}.jsonl" for title in ("Random modules", "Real files")}
-REASONS = BUILD / "prove_passes_reasons.jsonl"
+RUNS = 5
+"""Sets of inputs on which a counterexample is executed."""
+LOGS = {"Random modules": "random.jsonl", "Real files": "real.jsonl"}
+KINDS = ["proven", "law", "refused", "timeout", "reads", "counterexample", "failed"]
+"""Outcomes, as `Attempt` calls them, the weaker ones later; `failed` is a bug of the pass or of the prover."""
 PAGE = ROOT / "docs/reports/lab/prove_passes.md"
+
+corpus = oracle.CORPUS
+"""Where the real files are."""
 
 
 def prove(before: tilery.Module, after: tilery.Module) -> tuple[str, str]:
     """Return the weakest outcome of all kernels of a module, and its reason."""
-    order = ["proven", "refused", "timeout", "reads", "counterexample"]
     worst = ("proven", "")
     for old, new in zip(before.entries, after.entries):
         verdict = bits(old, new, timeout=TIMEOUT, modules=(before, after))
         found = (verdict.facts["kind"], verdict.reason)
-        worst = max(worst, found, key=lambda each: order.index(each[0]))
+        worst = max(worst, found, key=lambda each: KINDS.index(each[0]))
     return worst
 
 
-def compare_runs(module: tilery.Module, contract: Contract, changed: tilery.Module, ran: list[Any]) -> str:
-    """Execute a module before, unless it has run, and after; return how memory differs."""
+def compare_runs(module: tilery.Module, contract: Contract, changed: tilery.Module, ran: list[Any], sets: int) -> str:
+    """Execute a module before and after, on sets of inputs; return how memory differs. `ran` keeps the runs before."""
+    found = ""
     try:
-        if not ran:
-            ran.append(run_contract(module, contract))
-        before, after = ran[0], run_contract(changed, contract)
-        return execution_report.compare(module, contract, before, after)
+        for number in range(sets):
+            if len(ran) == number:
+                ran.append(run_contract(module, contract, seed=1000 * number))
+            after = run_contract(changed, contract, seed=1000 * number)
+            found = execution_report.compare(module, contract, ran[number], after)
+            if found == execution_report.DIFFERS:
+                break
+        return found
     except tilery.TileError as error:
         return f"not run: {error.message}"[:80]
 
@@ -68,7 +77,7 @@ def try_module(task: str) -> dict[str, Any]:
     if task.isdigit():
         module, contract = random_case(int(task))
     else:
-        module = tilery.load(oracle.CORPUS / task)
+        module = tilery.load(corpus / task)
     found: dict[str, Any] = {"task": task, "passes": {}}
     known: dict[str, dict[str, Any]] = {}
     ran: list[Any] = []
@@ -100,8 +109,8 @@ def try_change(
         kind, reason = "failed", f"{type(error).__name__}: {error}"
     facts: dict[str, Any] = {"kind": kind, "reason": reason[:160]}
     facts["seconds"] = round(time.process_time() - started, 3)
-    if contract is not None and kind in ("proven", "counterexample", "reads"):
-        facts["runs"] = compare_runs(module, contract, changed, ran)
+    if contract is not None and kind in ("proven", "law", "counterexample", "reads"):
+        facts["runs"] = compare_runs(module, contract, changed, ran, 1 if kind == "proven" else RUNS)
     return facts
 
 
@@ -139,7 +148,7 @@ def totals(found: list[dict[str, Any]]) -> dict[str, Any]:
         for name, facts in each["passes"].items():
             kinds[name][facts["kind"]] += 1
             seconds.append(facts.get("seconds", 0.0))
-            if facts["kind"] in ("refused", "reads", "timeout"):
+            if facts["kind"] in ("law", "refused", "reads", "timeout"):
                 reasons[facts["reason"]] += 1
             wrong = facts["kind"] == "proven" and facts.get("runs") == execution_report.DIFFERS
             if wrong or facts["kind"] in ("counterexample", "failed"):
@@ -170,77 +179,70 @@ NOT_MEASURED = [
     "## Not measured",
     "",
     "Refused kernels say nothing about a pass. Float operations are some functions here, which are known for",
-    "constants only, so that passes that fuse or replace them cannot be proven without the laws of the tables. Ranges",
-    "and divisors of what loops carry and reductions return are proven by induction; other invariants are not looked",
-    "for. Loops are compared one by one, so that `loop-split`, which makes two of one, is refused unless one of them",
-    "never runs, and its counterexamples were only executed. Tokens count where a load reads what the kernel stored,",
-    "and nowhere else. A counterexample in none of the groups was executed, and is listed. Overlapping parameters were",
-    "not considered. A pass that is not in the table was not tried.",
+    "constants only. `law` is what differs in bits, and is proven under the law that the reason names. Ranges and",
+    "divisors of what loops carry and reductions return are proven by induction; other invariants are not looked for.",
+    "Loops are compared one by one, so that `loop-split`, which makes two of one, is refused unless one of them never",
+    "runs. Tokens count where a load reads what the kernel stored, and nowhere else. Overlapping parameters were not",
+    "considered. A pass that is not in the table was not tried.",
 ]
 
 
 def section(found: list[dict[str, Any]], planned: int) -> list[str]:
     made = totals(found)
-    kinds = ["proven", "refused", "timeout", "reads", "counterexample", "failed"]
     lines = [f"{len(found):,} of {planned:,} modules were tried.", ""]
-    lines += [f"| pass | changed | {' | '.join(kinds)} |", "|---|--:|" + "--:|" * len(kinds)]
+    lines += [f"| pass | changed | {' | '.join(KINDS)} |", "|---|--:|" + "--:|" * len(KINDS)]
     for name in PASSES:
         counts = made["kinds"].get(name, Counter())
-        shown = " | ".join(f"{counts[kind]:,}" for kind in kinds)
+        shown = " | ".join(f"{counts[kind]:,}" for kind in KINDS)
         lines.append(f"| {name} | {counts.total():,} | {shown} |")
     times = made["seconds"] or [0.0]
     wrong = [each for each in made["odd"] if each["wrong"]]
     lines += ["", f"Processor time: median {times[len(times) // 2]:.2f} s, longest {times[-1]:.1f} s."]
     lines += ["", f"Proven, but memory differs when executed: {len(wrong)}."]
     lines += [f"* {each['task']}: {each['pass']}" for each in wrong[:50]]
-    lines += ["", "| why not proven | times |", "|---|--:|"]
-    lines += [f"| {reason} | {count:,} |" for reason, count in made["reasons"].most_common(20)]
-    looked = Counter((e["pass"], e.get("runs", "not executed")) for e in made["odd"] if e["kind"] == "counterexample")
-    lines += ["", "Counterexamples of Z3, and what executing both modules showed:", "", "| pass | executed | times |"]
-    lines += ["|---|---|--:|", *(f"| {name} | {runs} | {count:,} |" for (name, runs), count in sorted(looked.items()))]
-    return lines + reasons([each for each in made["odd"] if each["kind"] == "counterexample"])
+    if made["reasons"]:
+        lines += ["", "| why not proven | times |", "|---|--:|"]
+        lines += [f"| {reason} | {count:,} |" for reason, count in made["reasons"].most_common(20)]
+    return lines + counterexamples([each for each in made["odd"] if each["kind"] == "counterexample"])
 
 
-def reasons(odd: list[dict[str, Any]]) -> list[str]:
-    """Count what reasons.py found out about each counterexample, and list those of which it does not know."""
-    known = {(each["task"], each["pass"]): each["reason"] for each in read_lines(REASONS)}
-    members: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for each in odd:
-        members[each["pass"], known.get((each["task"], each["pass"]), "not checked")].append(each["task"])
-    lines = ["", "`scripts/proving/reasons.py` checked each of them by the law that its group names:", ""]
-    lines += ["| pass | why it is a counterexample of Z3 | times | one of them |", "|---|---|--:|---|"]
-    for (name, why), tasks in sorted(members.items()):
-        lines.append(f"| {name} | {why} | {len(tasks):,} | {tasks[0]} |")
-    rest = [
-        f"{name} {task}" for (name, why), tasks in sorted(members.items()) if why == "none of these" for task in tasks
-    ]
-    return [*lines, "", checkout.fill(f"In none of the groups: {', '.join(rest) or 'no counterexample'}.")]
+def counterexamples(odd: list[dict[str, Any]]) -> list[str]:
+    """List what Z3 has a counterexample for, under no law, and what executing both modules showed."""
+    if not odd:
+        return ["", "No counterexample of Z3 is left."]
+    lines = ["", f"Counterexamples of Z3, and what executing both modules on {RUNS} sets of inputs showed:", ""]
+    lines += ["| module | pass | reason | executed |", "|---|---|---|---|"]
+    return lines + [f"| {e['task']} | {e['pass']} | {e['reason']} | {e.get('runs', 'not executed')} |" for e in odd]
 
 
 def main() -> None:
+    global corpus
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=5000, help="random modules")
-    parser.add_argument("--corpus", action="store_true", help="also the corpus of real files")
+    parser.add_argument("--corpus", type=Path, nargs="?", const=corpus, help="also the real files in a folder")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after this time; the next call goes on")
+    parser.add_argument("--logs", type=Path, default=ROOT / "build/prove_passes", metavar="FOLDER")
     parser.add_argument("--report", action="store_true", help=f"write {PAGE.name}")
     args = parser.parse_args()
-    BUILD.mkdir(exist_ok=True)
-    files = sorted(str(p.relative_to(oracle.CORPUS)) for p in oracle.CORPUS.rglob("*.tileirbc")) if args.corpus else []
-    work = {"Random modules": [str(n) for n in range(args.count)], "Real files": files}
-    groups, planned = {}, {}
+    args.logs.mkdir(parents=True, exist_ok=True)
+    corpus, files = args.corpus, []
+    if corpus is not None:
+        files = sorted(str(path.relative_to(corpus)) for path in corpus.rglob("*.tileirbc"))
+    work = {"Real files": files, "Random modules": [str(n) for n in range(args.count)]}
+    groups, planned, end = {}, {}, time.monotonic() + args.seconds
     for title, todo in work.items():
+        log = args.logs / LOGS[title]
         if todo:
-            run(todo, LOGS[title], args.jobs, args.seconds)
-        groups[title] = read_lines(LOGS[title])
+            run(todo, log, args.jobs, end - time.monotonic())
+        groups[title] = read_lines(log)
         planned[title] = max(len(todo), len(groups[title]))
         made = totals(groups[title])
         print(title, len(groups[title]), {name: dict(counts) for name, counts in made["kinds"].items()})
         for each in made["odd"]:
-            if each["wrong"]:
-                print("wrongly proven", each)
+            print(each)
     if args.report:
-        PAGE.write_text(page(groups, planned), "utf-8")
+        PAGE.write_text(page({title: groups[title] for title in LOGS}, planned), "utf-8")
 
 
 if __name__ == "__main__":

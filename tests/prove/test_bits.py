@@ -327,8 +327,57 @@ def test_passes_on_random_modules() -> None:
             outcomes.setdefault(name, set()).add(facts["kind"])
             assert facts["kind"] != "proven" or facts["runs"] != execution_report.DIFFERS, (seed, name)
             assert facts["kind"] != "counterexample" or facts["runs"] != execution_report.DIFFERS or name in NEVER
+            assert facts["kind"] != "law" or name in ("fuse-fma", "pow-to-product")
     fired = {"canonicalize", "cse", "dce", "fold-int", "licm", "simplify", "strip-debug-info"}
     assert {name for name, kinds in outcomes.items() if "proven" in kinds} >= fired
+
+
+FUSED = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %a, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %b, %u = load_ptr_tko weak %q : tile<ptr<f32>> -> tile<f32>, token
+  %m = mulf %a, %a : tile<f32>
+  %s = SUM : tile<f32>
+  %v = store_ptr_tko weak %q, %s : tile<ptr<f32>>, tile<f32> -> token
+}"""
+
+
+@pytest.mark.parametrize("total", ["addf %m, %b", "addf %b, %m", "subf %m, %b"])
+def test_fused_products_are_the_same_under_a_law_only(total: str) -> None:
+    before = tilery.parse(FUSED.replace("SUM", total))
+    after = tilery.optimize(before, "fuse-fma")
+    verdict = bits(before.entries[0], after.entries[0])
+    assert verdict.answer == "undecided"
+    assert verdict.facts["kind"] == "law"
+    assert "an fma does not round its product" in verdict.reason
+    other = tilery.parse(FUSED.replace("SUM", "addf %a, %b"))
+    assert bits(other.entries[0], after.entries[0]).facts["kind"] == "counterexample"
+
+
+def test_squares_are_products_under_a_law_only() -> None:
+    square = FUSED.replace("%s = SUM", "%c = constant <f32: 2.0> : tile<f32>\n  %s = pow %a, %c")
+    kernels = [tilery.parse(text).entries[0] for text in (square, FUSED.replace("SUM", "mulf %a, %a"))]
+    verdict = bits(*kernels)
+    assert verdict.facts["kind"] == "law"
+    assert "a power may be another float" in verdict.reason
+
+
+def test_a_loop_that_became_two_is_no_counterexample() -> None:
+    """The second loop has no effect, so that one loop is compared with one that runs less often."""
+    before = tilery.parse("""entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
+      %0 = constant <i32: 0> : tile<i32>
+      %1 = constant <i32: 1> : tile<i32>
+      %9 = constant <i32: 9> : tile<i32>
+      for %i in (%0 to %9, step %1) : tile<i32> {
+        %c = cmpi less_than %i, %n, signed : tile<i32> -> tile<i1>
+        if %c {
+          %t = store_ptr_tko weak %p, %i : tile<ptr<i32>>, tile<i32> -> token
+        }
+      }
+    }""")
+    after = tilery.optimize(before, "loop-split")
+    assert not tilery.equal(before, after)
+    verdict = bits(before.entries[0], after.entries[0])
+    assert (verdict.facts["kind"], verdict.reason) == ("refused", "the kernels have different numbers of loops")
 
 
 def test_merged_assumptions() -> None:

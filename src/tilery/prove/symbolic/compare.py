@@ -14,12 +14,13 @@ from ...analysis.effects import memory_ordering
 from ...diag import TileError
 from ...engines.common.launch import MAX_GRID
 from ...ir import walk
-from ...ops import Entry, GetGlobal, Module, StorePtrTko, StoreViewTko
+from ...ops import Entry, For, GetGlobal, Loop, Module, StorePtrTko, StoreViewTko
 from ...types import Ptr, Tile
 from ..verdict import EQUAL, UNDECIDED, Verdict
 from .algebra import Algebra, Bits, Functions, UnboundedIntegers, as_bool, attributes
 from .given import parse_given
 from .invariants import Candidates, candidates, weaken
+from .laws import under_laws
 from .liveness import LOADS, Needed
 from .memory import unordered
 from .moves import Unsupported
@@ -37,6 +38,7 @@ ASSUMED = [
     "addresses do not wrap around, and sizes of tensors are below 2**61; alloca returns the same addresses",
 ]
 MOST_DIMENSIONS = 4
+DIFFERENT_LOOPS = "the kernels have different numbers of loops"
 IGNORED = [
     "tokens, but for those that order a load after stores, and the order of effects on different addresses",
     "time and memory",
@@ -45,9 +47,10 @@ IGNORED = [
 
 @dataclass(slots=True)
 class Attempt:
-    """The result of one attempt: `proven`, `refused`, `counterexample`, `timeout`, or `reads`.
+    """The result of one attempt: `proven`, `refused`, `counterexample`, `timeout`, `reads`, or `law`.
 
-    `unlike` is refused as well, because the kernels have different loops or effects.
+    `unlike` is refused as well, because the kernels have different loops or effects. `law` is a counterexample of
+    kernels that are the same under a law that changes bits.
     """
 
     kind: str
@@ -77,6 +80,25 @@ def bits(
     used = {o.name_ for entry in (a, b) for o in walk(entry) if isinstance(o, GetGlobal)}
     if modules is not None and (other := _different_globals(used, *modules)):
         return _verdict(Attempt("refused", f"the contents of @{other} differ"), given)
+    last, prover, queries, tried = _search(a, b, given, timeout)
+    if last.kind == "counterexample":
+        for said, *both_under in under_laws(a, b):
+            found, _, more, _ = _search(*both_under, given, timeout)
+            queries += more
+            if found.kind == "proven":
+                last = Attempt("law", said)
+                break
+    verdict = _verdict(last, given)
+    if verdict.is_equal:
+        verdict.assumed += sorted(prover.assumed)
+        verdict.assumed += ["globals of one name have the same contents"] if used and modules is None else []
+    verdict.seconds = time.perf_counter() - started
+    verdict.facts |= {"queries": queries, "attempts": tried}
+    return verdict
+
+
+def _search(a: Entry, b: Entry, given: Given, timeout: float) -> tuple[Attempt, Prover, int, list[str]]:
+    """Try to prove B by each algebra; return the last attempt with its prover, the number of queries, and outcomes."""
     queries, last, tried = 0, Attempt("refused"), []
     # A load of A that nothing needs may cover one of B, or may be gone in B together with the loop around it. Branches
     # that only Z3 can decide are looked at if one kernel has loops or effects that the other one does not have.
@@ -101,14 +123,9 @@ def bits(
                 break
         if last.kind == "proven":
             break
-    last = Attempt("refused", last.reason) if last.kind == "unlike" else last
-    verdict = _verdict(last, given)
-    if verdict.is_equal:
-        verdict.assumed += sorted(prover.assumed)
-        verdict.assumed += ["globals of one name have the same contents"] if used and modules is None else []
-    verdict.seconds = time.perf_counter() - started
-    verdict.facts |= {"queries": queries, "attempts": tried}
-    return verdict
+        if last.kind in ("counterexample", "timeout") and _loops(a) != _loops(b):
+            last = Attempt("unlike", DIFFERENT_LOOPS)  # one with no effect was left out: the others do not correspond
+    return (Attempt("refused", last.reason) if last.kind == "unlike" else last), prover, queries, tried
 
 
 def _verdict(last: Attempt, given: Given) -> Verdict:
@@ -121,6 +138,7 @@ def _verdict(last: Attempt, given: Given) -> Verdict:
             "refused": last.reason,
             "timeout": f"Z3 did not finish: {last.reason}",
             "reads": last.reason,
+            "law": f"not the same bits: {last.reason}",
             "counterexample": f"not proven: {last.reason}; Z3's example may need laws of floats, or may be real",
         }[last.kind]
         made = Verdict(UNDECIDED, reason=said, rung="bits")
@@ -141,6 +159,10 @@ def _has_dead_loads(entry: Entry) -> bool:
     return any(isinstance(o, LOADS) and o.results[0] not in needed for o in walk(entry))
 
 
+def _loops(entry: Entry) -> int:
+    return sum(isinstance(o, (For, Loop)) for o in walk(entry))
+
+
 def _attempt(
     a: Entry, b: Entry, given: Given, prover: Prover, mode: tuple[bool, bool], claims: Candidates
 ) -> tuple[Candidates, Attempt]:
@@ -155,7 +177,7 @@ def _attempt(
             return proven, Attempt("refused")
         right = KernelFormulas(prover, b, left, prune=prune)
         if len(left.loops) != len(right.loops):  # before anything is asked about symbols of loops
-            return claims, Attempt("unlike", "the kernels have different numbers of loops")
+            return claims, Attempt("unlike", DIFFERENT_LOOPS)
         for each in right.controls:
             _require(prover, each, "a branch on a defined value")
         _compare_promises(prover, left, right)

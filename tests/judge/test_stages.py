@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.kernels import DOUBLE, GOOD, LOAD, STORE, judged, problem, text
+from judge.kernels import CASES, DOUBLE, GOOD, LOAD, STORE, judged, problem, text
 from tilery.judge import Judge, parse_problem
 from tilery.judge.results import ACCEPTED, UNJUDGED
 
@@ -71,6 +71,21 @@ def test_faults(name: str) -> None:
     assert found.failed is not None
     assert (found.failed.stage, found.kind) == (stage, kind), found.reason
     assert found.reason
+
+
+def test_a_fault_of_cases_side_by_side_names_its_case() -> None:
+    """The sanitizer runs the first kind of values only; the assertion fails for the second one of three."""
+    values = 'values = ["normal", "zeros", "ones"]'
+    cases = parse_problem(CASES.replace('values = ["normal", "zeros"]', values))
+    check = "  %c = cmpf not_equal ordered %xv, %z : tile<8xf32> -> tile<8xi1>\n  %off = xori %m, %m : tile<8xi1>\n"
+    check += "  %e = cmpi equal %m, %off, signed : tile<8xi1> -> tile<8xi1>\n  %ok = ori %c, %e : tile<8xi1>\n"
+    with Judge(cases, lambda x: 2 * x, seconds=20.0) as judge:
+        found = judge.judge_source(
+            text(LOAD + check + '  assert %ok, "zero" : tile<8xi1>\n' + DOUBLE + STORE), "k.mlir"
+        )
+    assert found.failed is not None
+    assert (found.failed.stage, found.kind) == ("run", "assertion")
+    assert "for N=1, zeros values" in found.reason
 
 
 def test_the_salt_decides_the_inputs() -> None:

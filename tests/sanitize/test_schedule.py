@@ -15,7 +15,7 @@ from support.contract import arguments, random_case
 from tilery.cli.main import main
 from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.sanitize import Sanitizer
-from tilery.sanitize.schedule import ReorderedMachine
+from tilery.sanitize.schedule import ScheduledMachine
 
 HIDDEN = """
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %flag: tile<ptr<i32>>, %out: tile<ptr<i32>>) {
@@ -108,7 +108,7 @@ def test_tile_blocks_run_in_another_order() -> None:
     left = set()
     for seed in range(20):
         found = np.zeros(1, np.int32)
-        machine = functools.partial(ReorderedMachine, seed)
+        machine = functools.partial(ScheduledMachine, seed)
         stats = tilery.compile(tilery.parse(LAST)).launch(4, [found], machine=machine)
         assert stats.blocks == 4
         left.add(int(found[0]))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -13,6 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from ..diag import ErrorKind, TileError
+from ..ir import Refused
 from .candidates import compile_file, compile_source
 from .jail import Jail, Limits
 from .memory import GuardedMemory, Poison
@@ -21,10 +24,21 @@ from .program import CandidateProgram, Submission
 from .reference import Expected, expect, expect_of_kernel, load_function
 from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, MachineError, Result, StageResult
 from .stages.comparing import compare
-from .stages.executing import LoadedSubmission, Schedule, execute, load, make_buffers, outputs_of, sanitizer_for
+from .stages.executing import (
+    LoadedSubmission,
+    Schedule,
+    execute,
+    execute_together,
+    in_groups,
+    load,
+    make_buffers,
+    must_read,
+    outputs_of,
+    sanitizer_for,
+)
 from .stages.metamorphic import change_expected, change_inputs
 from .stages.static import check_static, has_atomics
-from .values import Array, draw_all
+from .values import Array, draw_all, storage
 
 OPTIONAL = ("prove", "time")
 DEFAULT_STAGES = tuple(each for each in STAGES if each not in OPTIONAL)
@@ -167,13 +181,13 @@ class Judge:
                     break
         return result
 
-    def _left(self) -> float:
-        """Return the seconds that the next launch may take."""
+    def _left(self, launches: int = 1) -> float:
+        """Return the seconds that the next launches may take."""
         left = self.deadline - time.thread_time()
         if left <= 0:
             message = f"its launches took more than {self.total:g} seconds of processor time"
             raise TileError(message, kind=ErrorKind.TIMEOUT)
-        return min(self.seconds, left)
+        return min(launches * self.seconds, left)
 
     def _stage(self, name: str, work: Callable[[], dict[str, Any]]) -> StageResult:
         started = time.perf_counter()
@@ -274,40 +288,80 @@ class Judge:
                     reports=[each.as_dict() for each in checks.reports.faults[:5]],
                 )  # fmt: skip
         for argument in self.problem.arguments:
-            if argument.is_array and argument.is_read and not argument.unused and argument.name not in seen:
+            if argument.name in must_read(self.problem) - seen:
                 raise fault(FaultKind.UNREAD, f"the input '{argument.name}' is never read")
         return {"launches": len(self.first)}
 
     def _run(self, candidate: Candidate) -> dict[str, Any]:
-        """Run every case twice: over complementary poison, and in another order of tile blocks.
+        """Run every case twice: over complementary poison, and in another order of tile blocks, which take turns.
 
-        The first run of the first case of each shape is that of the sanitizer, if there was one. The second run of that
-        case interrupts tile blocks; in the others, they run to their end or until they wait.
+        The first run of the first case of each shape is that of the sanitizer, if there was one.
         """
         atomics = has_atomics(candidate.loaded.modules)
-        for case in self.problem.cases:
-            checked = candidate.checked.pop(case, None)
-            first = self._once(candidate, case, inverted=False) if checked is None else self._left_by(checked, case)
-            second = self._once(candidate, case, inverted=True)
-            for name, bits in first.items():
-                self._check_same(case, name, bits, second[name], atomics)
-            candidate.outputs[case] = first
-            if atomics:
-                candidate.others[case] = second
+        for cases in in_groups(self.problem.cases, lambda case: self._size(candidate, case)):
+            checked = {case: candidate.checked.pop(case) for case in cases if case in candidate.checked}
+            firsts = {case: self._left_by(buffers, case) for case, buffers in checked.items()}
+            unknown = [case for case in cases if case not in firsts]
+            firsts |= zip(unknown, self._side_by_side(candidate, unknown, inverted=False))
+            for case, second in zip(cases, self._side_by_side(candidate, cases, inverted=True)):
+                for name, bits in firsts[case].items():
+                    self._check_same(case, name, bits, second[name], atomics)
+                candidate.outputs[case] = firsts[case]
+                if atomics:
+                    candidate.others[case] = second
         return {"cases": len(self.problem.cases), "runs": 2 * len(self.problem.cases)}
+
+    def _size(self, candidate: Candidate, case: Case) -> int:
+        """Return the bytes of memory of a case."""
+        shape, program = self.problem.shapes[case.shape], candidate.submission.programs[case.shape]
+        arrays = [argument for argument in self.problem.typed(shape) if argument.is_array]
+        held = [prod(self.problem.extents(each, shape)) * storage(each).itemsize for each in arrays]
+        return sum(held) + sum(scratch.size for scratch in program.scratch.values())
+
+    def _side_by_side(
+        self,
+        candidate: Candidate,
+        cases: Sequence[Case],
+        *,
+        inverted: bool,
+        inputs: Sequence[Mapping[str, Array]] | None = None,
+    ) -> list[dict[str, Array]]:
+        """Run cases of one shape side by side; if that fails, one after the other, so that an error names its case."""
+        values = [self.inputs_of(case) for case in cases] if inputs is None else list(inputs)
+        if len(cases) > 1:
+            with suppress(TileError, Refused, MemoryError):
+                many = [self._buffers(candidate, case, inverted, each) for case, each in zip(cases, values)]
+                execute_together(
+                    candidate.loaded,
+                    candidate.submission.programs[cases[0].shape],
+                    many,
+                    left=lambda: self._left(len(cases)),
+                    schedule=self._schedule(candidate, cases[0], inverted),
+                )
+                return [self._left_by(buffers, case) for buffers, case in zip(many, cases)]
+        return [self._once(candidate, case, inverted=inverted, inputs=each) for case, each in zip(cases, values)]
 
     def _once(
         self, candidate: Candidate, case: Case, *, inverted: bool, inputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        shape, program = self.problem.shapes[case.shape], candidate.submission.programs[case.shape]
-        seed = self._seed(case)
-        values = self.inputs_of(case) if inputs is None else inputs
-        buffers = make_buffers(self.problem, shape, program, values, Poison(seed, inverted))
-        with _in_case(shape.name, case):
-            another = inverted and _blocks(program) > 1
-            schedule = Schedule(seed, case in self.first.values()) if another else None
+        buffers = self._buffers(candidate, case, inverted, self.inputs_of(case) if inputs is None else inputs)
+        schedule = self._schedule(candidate, case, inverted)
+        program = candidate.submission.programs[case.shape]
+        with _in_case(self.problem.shapes[case.shape].name, case):
             execute(candidate.loaded, program, buffers, left=self._left, schedule=schedule)
         return self._left_by(buffers, case)
+
+    def _buffers(
+        self, candidate: Candidate, case: Case, inverted: bool, values: Mapping[str, Array]
+    ) -> dict[str, GuardedMemory]:
+        shape, program = self.problem.shapes[case.shape], candidate.submission.programs[case.shape]
+        return make_buffers(self.problem, shape, program, values, Poison(self._seed(case), inverted))
+
+    def _schedule(self, candidate: Candidate, case: Case, inverted: bool) -> Schedule | None:
+        """Return the order of the tile blocks of a second run."""
+        if not inverted or _blocks(candidate.submission.programs[case.shape]) < 2:
+            return None
+        return Schedule(self._seed(case))
 
     def _left_by(self, buffers: Mapping[str, GuardedMemory], case: Case) -> dict[str, Array]:
         """Return the outputs of a launch; refuse one that changed anything else."""
@@ -371,10 +425,10 @@ class Judge:
             if case.values != "normal" or case.seed:
                 continue
             shape = self.problem.shapes[case.shape]
-            for law in self.problem.laws:
-                seed = self._seed(case)
-                inputs = change_inputs(law, self.problem, shape, self.inputs_of(case), seed)
-                outputs = self._once(candidate, case, inverted=False, inputs=inputs)
+            laws, seed = self.problem.laws, self._seed(case)
+            changed = [change_inputs(law, self.problem, shape, self.inputs_of(case), seed) for law in laws]
+            runs = self._side_by_side(candidate, [case] * len(laws), inverted=False, inputs=changed)
+            for law, outputs in zip(laws, runs):
                 expected = change_expected(law, self.problem, shape, self.expected_of(case), seed)
                 for argument in self.problem.typed(shape):
                     if argument.name in outputs:

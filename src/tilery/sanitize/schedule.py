@@ -25,16 +25,21 @@ if TYPE_CHECKING:
 
 TURN = 12
 """Operations that a batch executes at a time, on average."""
+MOST_SPLITS = 64
 WAITING = 64
 """Batches of the grid from which the next one is drawn."""
 
 
-class ReorderedMachine(Machine):
-    """Runs the tile blocks of the grid in a random order: each batch in two parts, drawn at random."""
+class ScheduledMachine(Machine):
+    """Runs batches in a random order: it splits them at random when they start, and stops them at random.
 
-    def __init__(self, seed: int, *args: Any, **options: Any) -> None:
+    A batch is split at most `deepest` times, each part of it again.
+    """
+
+    def __init__(self, seed: int, *args: Any, deepest: int = MOST_SPLITS, **options: Any) -> None:
         super().__init__(*args, **options)
         self._random = random.Random(seed)
+        self._deepest = deepest
 
     def run(self, more: Iterator[Batch]) -> None:
         super().run(self._shuffled(more))
@@ -43,29 +48,20 @@ class ReorderedMachine(Machine):
         """Yield parts of batches in a random order."""
         waiting: list[Batch] = []
         for batch in more:
-            waiting += self._parts(batch)
+            waiting += self._parts(batch, self._deepest)
             while len(waiting) >= WAITING:
                 yield waiting.pop(self._random.randrange(len(waiting)))
         self._random.shuffle(waiting)
         yield from waiting
 
-    def _parts(self, batch: Batch) -> list[Batch]:
-        """Split a batch into tile blocks that start together."""
-        chosen = np.array([self._random.random() < 0.5 for _ in range(batch.lanes)])
-        return [batch] if chosen.all() or not chosen.any() else list(batch.split(chosen))
-
-
-class ScheduledMachine(ReorderedMachine):
-    """Runs batches in a random order: it splits them at random when they start, and stops them at random."""
-
-    def _parts(self, batch: Batch) -> list[Batch]:
+    def _parts(self, batch: Batch, splits: int) -> list[Batch]:
         """Split a batch, or do not, into tile blocks that start together."""
-        if batch.lanes == 1 or self._random.random() < 0.25:
+        if not splits or batch.lanes == 1 or self._random.random() < 0.25:
             return [batch]
         chosen = np.array([self._random.random() < 0.5 for _ in range(batch.lanes)])
         if chosen.all() or not chosen.any():
             return [batch]
-        return [part for half in batch.split(chosen) for part in self._parts(half)]
+        return [part for half in batch.split(chosen) for part in self._parts(half, splits - 1)]
 
     def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
         if not active:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..common.limits import Limits, Stats
 from ..common.memory import Memory
 from ..common.output import printer
 from ..common.tiles import dense_array, packed, scalar_lane
+from .batch import Batch, merge
 from .cores import quiet
 from .crew import MachineCrew
 from .machine import Machine, Stopped, grid_batches, total
@@ -135,6 +136,25 @@ class ReferenceKernel(Kernel):
                 self._run(machines, program, env, lanes)
         return total(machines)
 
+    def launch_together(self, launches: Sequence[Launch]) -> Stats:
+        """Run launches of one grid side by side: each tile block has the arguments of its own launch.
+
+        Their memory must not overlap. They share the limits, the machine and the output of the first one. An error is
+        raised as if one launch had all tile blocks.
+        """
+        first = launches[0]
+        memory = memory_of(self.loaded, *(each.bound for each in launches))
+        facts: dict[str, Any] = {"limits": first.limits, "output": printer(first.output), "progress": first.progress}
+        machine = (first.machine or Machine)(memory, first.grid, self.loaded.globals, **facts)
+        lanes = max(1, self._lanes(first.batch, first.limits) // len(launches))
+        batches = [
+            grid_batches(machine, self.program, self._environment(each.bound), lanes, itertools.count())
+            for each in launches
+        ]
+        with self._cores():
+            machine.run(merge(_apart(parts, first.blocks)) for parts in zip(*batches))
+        return total([machine])
+
     def _environment(self, bound: BoundArguments) -> dict[int, Any]:
         values = [scalar_lane(param, slot) for param, slot in zip(self.params, bound.slots)]
         return dict(zip(self.program.params, values))
@@ -169,10 +189,18 @@ class ReferenceKernel(Kernel):
         MachineCrew(machines, work).run()
 
 
-def memory_of(loaded: ReferenceLoaded, bound: BoundArguments) -> Memory:
-    """Return the memory that a launch may access: globals, arguments and buffers."""
+def _apart(parts: Iterable[Batch], blocks: int) -> list[Batch]:
+    """Number the tile blocks of several launches one after the other."""
+    made = list(parts)
+    for number, batch in enumerate(made):
+        batch.ranks = batch.ranks + number * blocks
+    return made
+
+
+def memory_of(loaded: ReferenceLoaded, *bound: BoundArguments) -> Memory:
+    """Return the memory that launches may access: globals, arguments and buffers."""
     memory = Memory(loaded.memory)
-    for each in bound.ranges:
+    for each in itertools.chain.from_iterable(arguments.ranges for arguments in bound):
         if not each.device.is_host:
             raise TileError(f"{each.label}: the array is not in host memory")
         memory.add(each.address, each.size, each.label, writable=each.writable, owner=each.owner, runs=each.runs)

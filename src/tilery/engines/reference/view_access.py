@@ -179,6 +179,8 @@ def _spread(
     inner = starts.shape[1:]
 
     def every(a: Array) -> Array:
+        if a.shape == (lanes, *inner):
+            return a.reshape(-1)
         return np.broadcast_to(a.reshape(*a.shape, *(1,) * (1 + len(inner) - a.ndim)), (lanes, *inner)).reshape(-1)
 
     before, inside = (tuple(n if isinstance(n, int) else every(n) for n in numbers) for numbers in (skips, extents))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,23 +10,27 @@ import numpy as np
 
 from ...diag import ErrorKind, TileError
 from ...engines.common.kernel import find_entry
+from ...engines.common.launch import Launch
 from ...engines.kernel import Kernel, Limits
+from ...engines.reference.launch import ReferenceKernel
 from ...engines.reference.machine import Machine
 from ...engines.registry import compile_kernel
 from ...ops import Module
 from ...sanitize import Access, AccessKind, Check, Sanitizer
-from ...sanitize.schedule import ReorderedMachine, ScheduledMachine
+from ...sanitize.schedule import ScheduledMachine
 from ...source.input import Input
 from ...types import Ptr, Tile
 from ...verifier.explain import read_legal
 from ..memory import GuardedMemory, Poison, array_buffer, scratch_buffer, slot_value
-from ..problem import Problem, Shape
+from ..problem import Case, Problem, Shape
 from ..program import CandidateProgram, Submission
 from ..values import Array
 
 STEPS = 2_000_000
 """Operations on batches that a launch may take."""
 MEMORY = 1 << 30
+TOGETHER = 1 << 24
+"""The most bytes of memory of cases that run side by side."""
 
 
 @dataclass(slots=True)
@@ -101,17 +105,59 @@ def execute(
         kernel.launch(launch.grid, args, limits=limits, buffers=extents, output=lambda text: None, **options)
 
 
+def execute_together(
+    loaded: LoadedSubmission,
+    program: CandidateProgram,
+    many: Sequence[Mapping[str, GuardedMemory]],
+    *,
+    left: Callable[[], float],
+    schedule: Schedule | None = None,
+) -> None:
+    """Run all launches of a program on several sets of buffers side by side; faults do not tell on which one."""
+    extents = [[each.extent() for each in buffers.values()] for buffers in many]
+    for launch in program.launches:
+        kernel = loaded.kernel(launch.module, launch.entry)
+        assert isinstance(kernel, ReferenceKernel)
+        pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in kernel.params]
+        limits = Limits(STEPS * len(many), left(), MEMORY)
+        launches = []
+        for buffers, known in zip(many, extents):
+            args = [slot_value(slot, buffers, is_ptr) for slot, is_ptr in zip(launch.slots, pointers)]
+            machine = None if schedule is None else schedule.machine
+            made = Launch(kernel.entry, launch.grid, args, limits=limits, buffers=known, machine=machine)
+            made.output = lambda text: None
+            launches.append(made)
+        kernel.launch_together(launches)
+
+
+def in_groups(cases: Sequence[Case], size: Callable[[Case], int]) -> Iterator[list[Case]]:
+    """Yield cases that may run side by side: they have one shape, and their memory is small.
+
+    >>> a, b, c = Case(0, "ones", 0), Case(0, "nan", 0), Case(1, "ones", 0)
+    >>> [len(group) for group in in_groups([a, b, c], lambda case: 1)]
+    [2, 1]
+    >>> [len(group) for group in in_groups([a, b, c], lambda case: TOGETHER)]
+    [1, 1, 1]
+    """
+    group: list[Case] = []
+    for case in cases:
+        if group and (case.shape != group[0].shape or (len(group) + 1) * size(case) > TOGETHER):
+            yield group
+            group = []
+        group.append(case)
+    if group:
+        yield group
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Another order of tile blocks, drawn from a seed; with `interrupted`, they also take turns."""
+    """Another order of tile blocks, which take turns, drawn from a seed."""
 
     seed: int
-    interrupted: bool
 
     def machine(self, *args: Any, **options: Any) -> Machine:
-        """Return a machine that runs them in this order."""
-        kind = ScheduledMachine if self.interrupted else ReorderedMachine
-        return kind(self.seed, *args, **options)
+        """Return a machine that runs them in this order. A batch starts in few parts: each costs a run of its own."""
+        return ScheduledMachine(self.seed, *args, deepest=2, **options)
 
 
 def outputs_of(problem: Problem, shape: Shape, buffers: Mapping[str, GuardedMemory]) -> dict[str, Array]:
@@ -131,18 +177,20 @@ class ReadObserver(Check):
     starts: Sequence[int]
     names: Sequence[str]
     seen: set[str]
+    wanted: frozenset[str]
+    """Once all of these are seen, nothing more is noted."""
 
     def after(self, access: Access) -> None:
-        if access.kind is AccessKind.WRITE or not access.mask.any():
+        if access.kind is AccessKind.WRITE or self.wanted <= self.seen or not access.mask.any():
             return
         at = np.searchsorted(self.starts, access.addresses[access.mask], "right") - 1
         self.seen.update(self.names[n] for n in np.unique(at).tolist() if n >= 0)
 
 
-def watch_reads(buffers: Mapping[str, GuardedMemory], seen: set[str]) -> type[Check]:
-    """Return a check that adds the names of buffers that a launch reads to `seen`."""
+def watch_reads(buffers: Mapping[str, GuardedMemory], seen: set[str], wanted: frozenset[str]) -> type[Check]:
+    """Return a check that adds the names of buffers that a launch reads to `seen`, until it has those `wanted`."""
     ordered = sorted((each.address, name) for name, each in buffers.items())
-    facts = {"starts": [a for a, _ in ordered], "names": [n for _, n in ordered], "seen": seen}
+    facts = {"starts": [a for a, _ in ordered], "names": [n for _, n in ordered], "seen": seen, "wanted": wanted}
     return type("ReadObserver", (ReadObserver,), facts)
 
 
@@ -159,4 +207,9 @@ def sanitizer_for(
         if scratch.content is None and scratch.size:
             buffer = buffers[name]
             undefined.append(buffer.raw[buffer.start : buffer.start + buffer.size])
-    return Sanitizer("all", uninit=undefined, more=[watch_reads(buffers, seen)])
+    return Sanitizer("all", uninit=undefined, more=[watch_reads(buffers, seen, must_read(problem))])
+
+
+def must_read(problem: Problem) -> frozenset[str]:
+    """Return the names of the inputs that a correct kernel reads."""
+    return frozenset(each.name for each in problem.arguments if each.is_array and each.is_read and not each.unused)

@@ -56,6 +56,7 @@ HOSTILE = {
     "many items": "import os; os.write(3, b'[' + b'[],' * (1 << 22)); os._exit(0)",
 }
 """Candidates that attack the judge, by what they do."""
+SOAK_LIMITS = Limits(seconds=20.0, cpu_seconds=3)
 
 
 def run_catalogue(args: argparse.Namespace) -> dict[str, Any]:
@@ -123,13 +124,12 @@ def run_throughput(args: argparse.Namespace) -> dict[str, Any]:
             names = copies(problem, Path(folder), args.count)
             plan = plan_of(problem, Limits())
             moments = [time.monotonic()]
-            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = _used()
             with progress(len(names), problem) as step:
                 for result in judge_all(names, plan, jobs=args.jobs, step=step):
                     moments.append(time.monotonic())
                     assert result.verdict == ACCEPTED, result.reason
-            done = resource.getrusage(resource.RUSAGE_CHILDREN)
-            processor = done.ru_utime + done.ru_stime - used.ru_utime - used.ru_stime
+            processor = _used() - used
         warm = moments[len(moments) // 4 :]
         facts = plan.judge().problem
         rows.append({
@@ -152,60 +152,86 @@ def machine(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_soak(args: argparse.Namespace) -> dict[str, Any]:
-    """Judge many candidates of which one in ten attacks the judge; look at what is left afterwards."""
+    """Judge many candidates of which one in ten attacks the judge, round after round; look at what is left afterwards.
+
+    All temporary files go to a folder of the soak's own, so that what other programs of the machine leave is not
+    counted. The last round ends when the time is over, but all candidates are judged once.
+    """
     rng = random.Random(args.seed)
-    before, started = left_behind(), time.monotonic()
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    verdicts: Counter[str] = Counter()
-    wrong: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        names = copies("add", Path(folder), args.count)
-        attacks = {}
-        for number in rng.sample(range(args.count), args.count // 10):
-            kind = rng.choice(sorted(HOSTILE))
-            path = Path(folder) / f"{number:05d}_{kind}.py"
-            path.write_text(f"# {number}\ndef run(x, y, out):\n    {HOSTILE[kind]}\n", "utf-8")
-            names[number] = str(path)
-            attacks[str(path)] = kind
-        limits = Limits(seconds=20.0, cpu_seconds=3)
-        kinds: Counter[str] = Counter()
-        with progress(len(names), "candidates") as step:
-            for result in judge_all(names, plan_of("add", limits), jobs=args.jobs, step=step):
-                verdicts[result.verdict] += 1
-                kind = attacks.get(result.candidate, "honest")
-                kinds[f"{kind}: {result.verdict}" + (f", {result.kind}" if result.kind else "")] += 1
-                if (result.verdict == ACCEPTED) != (kind == "honest"):
-                    wrong.append(f"{Path(result.candidate).name}: {result.reason}")
-                if time.monotonic() - started > 60 * args.minutes:
-                    break
-    seconds = round(time.monotonic() - started, 1)
-    done = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = done.ru_utime + done.ru_stime - used.ru_utime - used.ru_stime
-    time.sleep(1)
-    after = left_behind()
+    found: dict[str, Any] = {"count": args.count, "minutes": args.minutes, "judged": 0, "rounds": 0, "wrong": []}
+    kinds: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as place:
+        scratch = Path(place) / "left"
+        scratch.mkdir(mode=0o755)
+        os.chmod(place, 0o755)
+        tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
+        before, started, cpu = left_behind(scratch), time.monotonic(), _used()
+        end = started + 60 * args.minutes
+        while time.monotonic() < end:
+            found["rounds"] += 1
+            judged, attacks = _soak_candidates(Path(place) / str(found["rounds"]), args.count, rng)
+            soak_round(judged, attacks, found, kinds, end if found["rounds"] > 1 else float("inf"), args.jobs)
+        found["seconds"] = round(time.monotonic() - started, 1)
+        found["busy"] = round(_used() - cpu, 1)
+        time.sleep(1)
+        after = left_behind(scratch)
+    left = {name: sorted(set(after[name]) - set(before[name])) for name in after}
+    not_judged = sum(count for name, count in kinds.items() if f": {UNJUDGED}" in name)
     return {
-        "count": args.count, "judged": sum(verdicts.values()), "minutes": args.minutes, "seconds": seconds,
-        "limit_seconds": limits.seconds, "busy": round(processor, 1), **machine(args),
-        "outcomes": dict(sorted(kinds.items())), "wrong": wrong, "not_judged": verdicts[UNJUDGED],
-        "left": {name: sorted(set(after[name]) - set(before[name])) for name in after},
+        **found, **machine(args), "limit_seconds": SOAK_LIMITS.seconds, "not_judged": not_judged, "left": left,
+        "outcomes": dict(sorted(kinds.items())),
     }  # fmt: skip
 
 
-def left_behind() -> dict[str, list[str]]:
-    """Return processes of judges, their temporary folders, shared memory, mounts and control groups."""
+def _used() -> float:
+    """Return the seconds of processor time of all children that have ended."""
+    done = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done.ru_utime + done.ru_stime
+
+
+def _soak_candidates(folder: Path, count: int, rng: random.Random) -> tuple[list[str], dict[str, str]]:
+    """Write candidates, and return their names and what those do that attack."""
+    folder.mkdir()
+    names, attacks = copies("add", folder, count), {}
+    for number in rng.sample(range(count), count // 10):
+        kind = rng.choice(sorted(HOSTILE))
+        path = folder / f"{number:05d}_{kind}.py"
+        path.write_text(f"# {number}\ndef run(x, y, out):\n    {HOSTILE[kind]}\n", "utf-8")
+        names[number] = str(path)
+        attacks[str(path)] = kind
+    return names, attacks
+
+
+def soak_round(
+    names: list[str], attacks: dict[str, str], found: dict[str, Any], kinds: Counter[str], end: float, jobs: int
+) -> None:
+    """Judge candidates until the time is over, and count verdicts."""
+    with progress(len(names), f"round {found['rounds']}") as step:
+        for result in judge_all(names, plan_of("add", SOAK_LIMITS), jobs=jobs, step=step):
+            kind = attacks.get(result.candidate, "honest")
+            found["judged"] += 1
+            kinds[f"{kind}: {result.verdict}" + (f", {result.kind}" if result.kind else "")] += 1
+            if (result.verdict == ACCEPTED) != (kind == "honest"):
+                found["wrong"].append(f"{Path(result.candidate).name}: {result.reason or result.error}")
+            if time.monotonic() > end:
+                return
+
+
+def left_behind(scratch: Path) -> dict[str, list[str]]:
+    """Return processes of judges, temporary files and folders, shared memory, mounts and control groups."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
             try:
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                surroundings = (entry / "environ").read_text("utf-8", "replace")
             except OSError:
                 continue
-            if "tilery.judge" in command and str(checkout.ROOT) in (entry / "environ").read_text("utf-8", "replace"):
+            if str(scratch) in surroundings:
                 found.append(f"{entry.name} {command}")
-    folders = [str(path) for path in Path(tempfile.gettempdir()).glob("tilery-judge-*")]
     return {
         "processes": found,
-        "folders": folders,
+        "files and folders": [str(path) for path in scratch.rglob("*")],
         "files in /dev/shm": sorted(os.listdir("/dev/shm")),
         "segments of shared memory": Path("/proc/sysvipc/shm").read_text("utf-8").splitlines()[1:],
         "mounts": Path("/proc/mounts").read_text("utf-8").splitlines(),
@@ -222,7 +248,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="candidates: 40 per problem for throughput, 2000 for soak")
     parser.add_argument("--only", default="", metavar="TEXT", help="candidates whose key has this")
     parser.add_argument("--held-out", action="store_true", help="with those of the catalogue that were held out")
-    parser.add_argument("--minutes", type=float, default=10.0, help="the most minutes of a soak")
+    parser.add_argument("--minutes", type=float, default=10.0, help="the least minutes of a soak")
     parser.add_argument("--jobs", type=int, default=2, help="workers")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tilegym", type=Path, metavar="CHECKOUT", help="a checkout of NVIDIA/TileGym")

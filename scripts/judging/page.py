@@ -65,13 +65,9 @@ def page(numbers: dict[str, Any]) -> str:
     if "fresh" in numbers:
         parts.append(fresh(numbers.get("fresh_first", numbers["fresh"])["rows"], numbers["fresh"]["rows"]))
     if "throughput" in numbers:
-        parts.append(
-            throughput(numbers["throughput"], numbers.get("throughput_busier"), numbers.get("throughput_before"))
-        )
+        parts.append(throughput(numbers["throughput"]))
     if "soak" in numbers:
-        parts.append(
-            "\n".join(["## Soak", "", *[soak(numbers[each]) for each in ("soak", "soak_longer") if each in numbers]])
-        )
+        parts.append(soak(numbers["soak"]))
     if "gpu" in numbers:
         parts.append(gpu(numbers["gpu"]))
     open_points = "" if "gpu" in numbers else "* Times on a GPU against those of `bench/gpu.py`.\n"
@@ -203,13 +199,11 @@ def _within(differences: list[tuple[float, str]]) -> str:
     return f"{agree}, and the largest difference is {100 * largest:.2f} % ({name})"
 
 
-def throughput(found: dict[str, Any], busier: dict[str, Any] | None, before: dict[str, Any] | None) -> str:
-    runs = [each for each in (found, busier) if each is not None]
-    slow = [min(run["rows"], key=lambda each: float(each["per_second"])) for run in runs]
-    whole = [
-        sum(each["candidates"] for each in run["rows"]) / sum(each["seconds"] for each in run["rows"]) for run in runs
-    ]
-    old = {each["problem"]: each["per_second"] for each in before["rows"]} if before is not None else {}
+def throughput(found: dict[str, Any]) -> str:
+    rows = found["rows"]
+    slow = min(rows, key=lambda each: float(each["per_second"]))
+    count, seconds, processor = (sum(each[what] for each in rows) for what in ("candidates", "seconds", "processor"))
+    heavy = max(rows, key=lambda each: float(each["processor"] / each["candidates"]))
     lines = [
         "## Throughput",
         "",
@@ -217,55 +211,57 @@ def throughput(found: dict[str, Any], busier: dict[str, Any] | None, before: dic
             f"Honest kernels of the catalogue, each a file, with {found['jobs']} workers on {machine(found)}: all "
             "stages but timing. Every case runs twice, and every shape once with all checks of the sanitizer. cuTile "
             "and Triton compile for every shape. Seconds are those of the clock, with the start of the workers and the "
-            "import of torch; `when warm` leaves out the first quarter. `before` is the same for the version that an "
-            f"earlier page described, with {before['rows'][0]['candidates'] if before else 0} candidates a problem."
+            "import of torch; `when warm` leaves out the first quarter. `by processor time` is what as many cores do "
+            "on which nothing else runs: cores by processor seconds of a candidate."
         ),
         "",
-        "| problem | candidates | shapes | cases | seconds | processor seconds | per second | when warm | before |",
+        "| problem | candidates | shapes | cases | seconds | processor seconds | per second | when warm | by processor "
+        "time |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     lines += [
         f"| {each['problem']} | {each['candidates']} | {each['shapes']} | {each['cases']} | {each['seconds']} | "
-        f"{each['processor']} | {each['per_second']} | {each['warm_per_second']} | {old.get(each['problem'], '')} |"
-        for each in found["rows"]
+        f"{each['processor']} | {each['per_second']} | {each['warm_per_second']} | "
+        f"{found['jobs'] * each['candidates'] / each['processor']:.2f} |"
+        for each in rows
     ]
     text = (
         f"goooxu/cuTileForge reports {FORGE} kernels a second with four GPUs, for its own checks. Here it is "
-        f"{whole[0]:.2f} over all four problems, and {slow[0]['per_second']} for the slowest, {slow[0]['problem']}, "
-        "one in seven of whose candidates sums element by element."
+        f"{count / seconds:.2f} over all four problems ({found['jobs'] * count / processor:.2f} by processor time), "
+        f"{slow['per_second']} for the slowest, {slow['problem']}, and by processor time at least "
+        f"{found['jobs'] * heavy['candidates'] / heavy['processor']:.2f} ({heavy['problem']}). One in seven candidates "
+        "of rowsum sums element by element."
     )
-    if busier is not None:
-        times = busier["rows"][1]["processor"] / found["rows"][1]["processor"]
-        text += (
-            f" A second run beside other work took {times:.2f} times the processor time for the same: {whole[1]:.2f} "
-            f"over all four, {slow[1]['per_second']} for the slowest."
-        )
     return "\n".join([*lines, "", fill(text), ""])
 
 
 def machine(found: dict[str, Any]) -> str:
     """Say what a part ran on."""
     return (
-        f"{found['cores']} cores of {found['all_cores']} ({found['processor']}); other work ran on other cores, and "
-        f"the load of the whole machine was {found['load']} at the end"
+        f"{found['cores']} cores of {found['all_cores']} ({found['processor']}); other work ran beside it, and the "
+        f"load of the whole machine was {found['load']} at the end"
     )
 
 
 def soak(found: dict[str, Any]) -> str:
     left = ", ".join(f"{len(what)} {name}" for name, what in found["left"].items())
     lines = [
+        "## Soak",
+        "",
         fill(
-            f"{found['judged']:,} of {found['count']:,} candidates in {found['seconds']:,} seconds with "
-            f"{found['jobs']} workers: {found['judged'] / found['seconds']:.2f} a second, on {machine(found)}. "
-            f"The judge and its jails took {found['busy']:,} seconds of processor time, "
-            f"{100 * found['busy'] / found['seconds'] / found['cores']:.0f} % of these cores. The time was limited to "
-            f"{found['minutes']:g} minutes. One in ten candidates attacks the judge: it hangs, crashes, forks, leaves "
-            "processes, fills the disk, memory or the log, or answers with data made to exhaust the parser."
+            f"Rounds of {found['count']:,} candidates until {found['minutes']:g} minutes were over: in "
+            f"{found['seconds']:,} seconds, {found['judged']:,} were judged with {found['jobs']} workers: "
+            f"{found['judged'] / found['seconds']:.2f} a second, on {machine(found)}. The judge and its jails took "
+            f"{found['busy']:,} seconds of processor time, "
+            f"{100 * found['busy'] / found['seconds'] / found['cores']:.0f} % of these cores. One in ten candidates "
+            "attacks the judge: it hangs, crashes, forks, leaves processes, fills the disk, memory or the log, or "
+            f"answers with data made to exhaust the parser. A candidate may take {found['limit_seconds']:g} seconds to "
+            "compile."
         ),
         "",
         fill(
-            f"Judged wrongly: {len(found['wrong'])}. Not judged: {found['not_judged']}. Left behind: {left}. "
-            f"{found.get('note', '')}".rstrip()
+            f"Judged wrongly: {len(found['wrong'])}. Not judged: {found['not_judged']}. Left behind: {left}. Temporary "
+            "files of the soak went to a folder of its own, so that those of other programs are not counted."
         ),
         "",
         *[f"* {each}" for each in found["wrong"][:20]],
@@ -273,5 +269,5 @@ def soak(found: dict[str, Any]) -> str:
         "| candidate: verdict | count |",
         "|---|--:|",
     ]
-    lines += [f"| {name} | {count} |" for name, count in found["outcomes"].items()]
+    lines += [f"| {name} | {count:,} |" for name, count in found["outcomes"].items()]
     return "\n".join([*lines, ""])

@@ -276,23 +276,23 @@ def end_group(pid: int) -> None:
 
 
 def run_program(
-    command: list[str], seconds: float, *, stderr: int = subprocess.PIPE, **options: Any
+    command: list[str], seconds: float, *, request: bytes | None = None, stderr: int = subprocess.PIPE, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program in a process group of its own and return what it wrote.
+    """Run a program in a process group of its own and return what it wrote. It reads the `request` from stdin.
 
     Raise `subprocess.TimeoutExpired` if it takes too long, and OSError if it cannot be started. Whatever happens, none
     of its processes is left.
     """
     with subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if request is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
         **options,
     ) as process:
         try:
-            out, said = process.communicate(timeout=seconds)
+            out, said = process.communicate(request, timeout=seconds)
         finally:
             end_group(process.pid)
             process.wait()

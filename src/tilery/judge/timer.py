@@ -1,8 +1,8 @@
 """The process that times a submission: fresh inputs for each launch, and nothing of them in caches.
 
-Only one of them measures at a time on a machine: they would slow each other down. It reads a request from the file that
-its argument names, and writes an answer to stdout, both JSON. It does not know what is right. It keeps the outputs of
-one launch, which the judge chose, for the judge to compare.
+Only one of them measures at a time on a machine: they would slow each other down. It reads a request from stdin, and
+writes an answer to stdout: a line of JSON, then the outputs of one launch, which the judge chose and compares. It does
+not know what is right. As it has no files, none are left behind, whatever ends it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,14 +36,17 @@ DEVICES = ("gpu", "triton", "tileiras")
 
 
 def main() -> None:
-    request = json.loads(Path(sys.argv[1]).read_text())
-    folder = Path(sys.argv[1]).parent
+    request = json.load(sys.stdin)
+    outputs: dict[str, Array] = {}
     try:
-        made = (measure_gpu if request["engine"] in DEVICES else measure)(request, folder)
+        made, outputs = (measure_gpu if request["engine"] in DEVICES else measure)(request)
     except TileError as error:
         notes = [str(each) for each in error.notes]
         made = {"error": {"kind": error.kind.value, "message": error.message, "notes": notes}}
-    sys.stdout.write(json.dumps(made))
+    out = sys.stdout.buffer
+    out.write(json.dumps({**made, "outputs": list(outputs)}).encode() + b"\n")
+    for bits in outputs.values():
+        np.save(out, bits, allow_pickle=False)
 
 
 def inputs_of(problem: Problem, shape: Shape, seed: int, number: int) -> dict[str, Array]:
@@ -75,8 +77,8 @@ def alone() -> Iterator[None]:
         yield
 
 
-def measure_gpu(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Time a request on a GPU, and write the outputs of a launch to a folder."""
+def measure_gpu(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Time a request on a GPU; return the times and the outputs of a launch."""
     import resource
 
     from .device import measure_on_device
@@ -87,27 +89,21 @@ def measure_gpu(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     loaded, program = submitted(request, problem)
     inputs = inputs_of(problem, shape, request["seed"], request["keep"])
     found, outputs = measure_on_device(loaded, program, problem, shape, inputs, request, LAUNCH_SECONDS, alone)
-    save(outputs, folder)
-    return {**found, "engine": request["engine"]}
+    return {**found, "engine": request["engine"]}, outputs
 
 
-def save(outputs: dict[str, Array], folder: Path) -> None:
-    """Write outputs for the judge to compare."""
-    for name, bits in outputs.items():
-        np.save(folder / f"{name}.npy", bits, allow_pickle=False)
-
-
-def measure(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Time the launches of a request, and write the outputs of one of them to a folder."""
+def measure(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Time the launches of a request; return the times and the outputs of one of them."""
     with alone():
-        return _measure(request, folder)
+        return _measure(request)
 
 
-def _measure(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _measure(request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     problem, shape = problem_of(request)
     loaded, program = submitted(request, problem)
     scrub = np.ones(FLUSH, np.uint8)
     seconds: list[float] = []
+    outputs: dict[str, Array] = {}
     for number in range(WARM + request["rounds"]):
         buffers = make_buffers(
             problem, shape, program, inputs_of(problem, shape, request["seed"], number), Poison(number)
@@ -128,8 +124,9 @@ def _measure(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         if number >= WARM:
             seconds.append(taken)
         if number == request["keep"]:
-            save(outputs_of(problem, shape, buffers), folder)
-    return {"seconds": seconds, "engine": request["engine"], "bandwidth": bandwidth(), "clock": "wall"}
+            outputs = outputs_of(problem, shape, buffers)
+    found = {"seconds": seconds, "engine": request["engine"], "bandwidth": bandwidth(), "clock": "wall"}
+    return found, outputs
 
 
 def bandwidth() -> float:

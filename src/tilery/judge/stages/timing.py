@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
 import subprocess
 import sys
-import tempfile
 from dataclasses import asdict
 from math import prod
 from pathlib import Path
@@ -103,24 +103,18 @@ def measure(
         "seed": options["seed"],
         "keep": options["keep"],
     }
-    with tempfile.TemporaryDirectory(prefix="tilery-judge-") as folder:
-        file = Path(folder) / "request.json"
-        file.write_text(json.dumps(request))
-        found = _asked(file)
-        written = [each.name for each in judge.problem.arguments if each.is_written]
-        return found, {name: np.load(Path(folder) / f"{name}.npy", allow_pickle=False) for name in written}
-
-
-def _asked(file: Path) -> dict[str, Any]:
     root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join(dict.fromkeys([root, *filter(None, sys.path)]))
-    command = [sys.executable, "-P", "-m", "tilery.judge.timer", str(file)]
+    command = [sys.executable, "-P", "-m", "tilery.judge.timer"]
     try:
-        done = run_program(command, SECONDS, env={**os.environ, "PYTHONPATH": path})
+        asked = json.dumps(request).encode()
+        done = run_program(command, SECONDS, request=asked, env={**os.environ, "PYTHONPATH": path})
     except subprocess.TimeoutExpired:
         raise TileError(f"timing took more than {SECONDS:g} seconds", kind=ErrorKind.TIMEOUT) from None
+    answer = io.BytesIO(done.stdout)
     try:
-        made: dict[str, Any] = json.loads(done.stdout)
+        made: dict[str, Any] = json.loads(answer.readline())
+        outputs = {name: np.load(answer, allow_pickle=False) for name in made["outputs"]}
     except ValueError:
         last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         raise TileError(f"the timer died: {''.join(last)[:300]}", kind=ErrorKind.COMPILER_CRASH) from None
@@ -128,4 +122,4 @@ def _asked(file: Path) -> dict[str, Any]:
         kind = ErrorKind(made["error"]["kind"])
         error = MachineError if kind is ErrorKind.MISSING_TOOL else TileError
         raise error(made["error"]["message"], kind=kind, notes=made["error"]["notes"])
-    return made
+    return made, outputs

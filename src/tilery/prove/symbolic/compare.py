@@ -82,8 +82,8 @@ def bits(
         return _verdict(Attempt("refused", f"the contents of @{other} differ"), given)
     last, prover, queries, tried = _search(a, b, given, timeout)
     if last.kind == "counterexample":
-        for said, *both_under in under_laws(a, b):
-            found, _, more, _ = _search(*both_under, given, timeout)
+        for said, x, y in under_laws(a, b):
+            found, _, more, _ = _search(x, y, given, timeout)
             queries += more
             if found.kind == "proven":
                 last = Attempt("law", said)

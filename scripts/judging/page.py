@@ -55,6 +55,12 @@ NOT_MEASURED = """\
 * Times of kernels on GPUs other than the one above, and of kernels that take less than about ten microseconds: they are
   as short as the host takes to launch them.
 """
+MISSING = {
+    "throughput": "* Candidates a second.\n",
+    "soak": "* Ten minutes of candidates that attack the judge.\n",
+    "gpu": "* Times on a GPU against those of `bench/gpu.py`.\n",
+}
+"""What is said of parts that have no numbers."""
 
 
 def page(numbers: dict[str, Any]) -> str:
@@ -70,8 +76,7 @@ def page(numbers: dict[str, Any]) -> str:
         parts.append(soak(numbers["soak"]))
     if "gpu" in numbers:
         parts.append(gpu(numbers["gpu"]))
-    open_points = "" if "gpu" in numbers else "* Times on a GPU against those of `bench/gpu.py`.\n"
-    return "\n".join([*parts, NOT_MEASURED + open_points])
+    return "\n".join([*parts, NOT_MEASURED + "".join(said for part, said in MISSING.items() if part not in numbers)])
 
 
 def catalogue(rows: list[dict[str, Any]]) -> str:

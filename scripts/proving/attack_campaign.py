@@ -1,8 +1,9 @@
-"""Ask `tilery prove` about the pairs of attack.py; write docs/reports/lab/prove_attack.md.
+"""Ask `tilery prove` about the pairs of attack.py and second.py; write docs/reports/lab/prove_attack.md.
 
     python scripts/proving/attack_campaign.py [--report] [--first-look]
 
-`attack_first_look.json` has what the prover said when it saw the pairs for the first time.
+`attack_first_look.json` has what the prover said when it saw the pairs for the first time. `--first-look` adds those
+that it does not have yet.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 
 import checkout  # noqa: E402
 from proving.attack import Attack, attacks  # noqa: E402
+from proving.second import second_attacks  # noqa: E402
 from tilery.prove import Program, Verdict, bits, reals  # noqa: E402
 
 FIRST = HERE / "attack_first_look.json"
@@ -37,7 +39,7 @@ def ask(attack: Attack, other: Program) -> Verdict:
 
 def outcomes(only: str = "") -> Iterator[dict[str, Any]]:
     """Yield what the prover says about each pair."""
-    for attack in attacks():
+    for number, attack in [*((1, each) for each in attacks()), *((2, each) for each in second_attacks())]:
         pairs = [(label, p, True) for label, p in attack.same.items()]
         pairs += [(label, p, False) for label, p in attack.other.items()]
         for label, program, is_equal in pairs if only in attack.name else ():
@@ -48,7 +50,7 @@ def outcomes(only: str = "") -> Iterator[dict[str, Any]]:
             except Exception as error:  # a bug of the prover, which the page shows
                 answer, reason = "error", f"{type(error).__name__}: {error}"
             seconds = round(time.process_time() - started, 2)
-            facts = {"pair": attack.name, "other": label, "rung": attack.rung, "equal": is_equal}
+            facts = {"set": number, "pair": attack.name, "other": label, "rung": attack.rung, "equal": is_equal}
             yield facts | {"answer": answer, "reason": _short(reason), "seconds": seconds}
 
 
@@ -73,8 +75,9 @@ def page(first: list[dict[str, Any]], now: list[dict[str, Any]]) -> str:
     lines.append(
         checkout.fill(
             "`python scripts/proving/attack_campaign.py --report` wrote this page. Each pair of "
-            "`scripts/proving/attack.py` is a program and another one that computes the same or, subtly, something "
-            "else. They were written and committed before the prover saw them. The first look is the verdict at that "
+            "`scripts/proving/attack.py` and of `second.py` beside it, a later set, is a program and another one that "
+            "computes the same or, subtly, something else. They were written and committed before the prover saw them: "
+            "the later ones after the first ones had shaped it. The first look is the verdict at that "
             "time; the present one came after what the first look showed was fixed. Programs are compared over the "
             "real numbers at one ragged shape, and those of integers bit for bit for all inputs; Z3 proves only, so "
             "that it says undecided of unequal ones."
@@ -82,12 +85,13 @@ def page(first: list[dict[str, Any]], now: list[dict[str, Any]]) -> str:
     )
     kinds = ["right", "undecided", "wrongly equal", "wrongly different", "error"]
     lines += ["", f"| | pairs | {' | '.join(kinds)} |", "|---|--:|" + "--:|" * len(kinds)]
-    for title, found in (("first look", first), ("present", now)):
-        for is_equal in (True, False):
-            part = [e for e in found if e["equal"] is is_equal]
-            counts = Counter(map(judged, part))
-            row = " | ".join(str(counts[kind]) for kind in kinds)
-            lines.append(f"| {title}, {'equal' if is_equal else 'unequal'} | {len(part)} | {row} |")
+    for number, which in ((1, ""), (2, "later set, ")):
+        for title, found in (("first look", first), ("present", now)):
+            for is_equal in (True, False):
+                part = [e for e in found if e["equal"] is is_equal and e.get("set", 1) == number]
+                counts = Counter(map(judged, part))
+                row = " | ".join(str(counts[kind]) for kind in kinds)
+                lines.append(f"| {which}{title}, {'equal' if is_equal else 'unequal'} | {len(part)} | {row} |")
     before = {(e["pair"], e["other"]): e for e in first}
     lines += ["", "| program | against | truth | first look | present | time |", "|---|---|---|---|---|--:|"]
     for e in now:
@@ -105,7 +109,7 @@ def page(first: list[dict[str, Any]], now: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="pairs whose name has this")
-    parser.add_argument("--first-look", action="store_true", help=f"write {FIRST.name}, once")
+    parser.add_argument("--first-look", action="store_true", help=f"add pairs to {FIRST.name}, once for each")
     parser.add_argument("--report", action="store_true", help=f"write {PAGE.name}")
     args = parser.parse_args()
     found = []
@@ -114,8 +118,10 @@ def main() -> None:
         print(judged(facts), facts, flush=True)
     print(Counter(map(judged, found)))
     if args.first_look:
-        assert not FIRST.exists(), "there is one first look"
-        FIRST.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        known = json.loads(FIRST.read_text("utf-8")) if FIRST.exists() else []
+        seen = {(e["pair"], e["other"]) for e in known}
+        known += [e for e in found if (e["pair"], e["other"]) not in seen]
+        FIRST.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
     if args.report:
         PAGE.write_text(page(json.loads(FIRST.read_text("utf-8")), found), "utf-8")
 

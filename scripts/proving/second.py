@@ -25,7 +25,8 @@ def lanes(rule: Rule, inputs: int = 1, kind: Any = f32, ints: bool = False) -> P
     b = Builder()
     element = i32 if ints else kind
     names = ["x", "w", "v"][:inputs]
-    with b.entry("k", **{name: ptr(element) for name in (*names, "y")}) as p:
+    params: Any = {name: ptr(element) for name in (*names, "y")}
+    with b.entry("k", **params) as p:
         at = b.iota(LANES)
         inside = at < SIZE
         values = [b.load_ptr(getattr(p, name) + at, mask=inside, other=0) for name in names]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.recipes import follow, run
+import pytest
+
+from support.recipes import follow, hunks, run, section
 
 CHECKS = """
     import numpy as np
@@ -24,6 +26,33 @@ CHECKS = """
         tilery.compile(module).launch(1, [x, y])
         return y
 """
+
+
+TASKS = (
+    "Add an operation",
+    "Add a field, or a bytecode version",
+    "Add a scalar type",
+    "Add a pass",
+    "Add an engine",
+    "Add an error kind",
+)
+
+
+@pytest.mark.parametrize("title", TASKS)
+def test_a_task_changes_few_files(title: str) -> None:
+    assert 1 <= len({name for name, _, _ in hunks(section(title))}) <= 3
+
+
+def test_an_error_kind(tmp_path: Path) -> None:
+    root = follow("Add an error kind", tmp_path)
+    program = """
+    import json, pickle
+    error = tilery.TileError("used up", kind=tilery.ErrorKind.QUOTA)
+    assert pickle.loads(pickle.dumps(error)).kind is tilery.ErrorKind("quota")
+    print(json.dumps(error.as_dict()["kind"]))
+    """
+    assert run(root, CHECKS + program) == '"quota"\n'
+    assert "| `quota` |" in (root / "docs" / "stability.md").read_text("utf-8")
 
 
 def test_an_operation(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tilery import cpp
@@ -65,6 +65,7 @@ def tile_text(text: str) -> str:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+@example("k ] <<< ]")
 def test_any_text_is_taken(text: str) -> None:
     """Whatever the text is, blanking keeps its lines, and the host code is a text or a TileError."""
     blanked = tile_text(text)

@@ -45,6 +45,9 @@ def follow(title: str, folder: Path) -> Path:
         shutil.copytree(ROOT / "src", folder / "src")
     for name, old, new in hunks(section(title)):
         path = folder / name
+        if not path.exists() and (ROOT / name).exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, path)
         text = path.read_text("utf-8") if path.exists() else ""
         assert text.count(old) == 1 or not text, f"{title}: these lines of {name} are not there once:\n{old}"
         path.write_text(text.replace(old, new) if text else new, "utf-8")

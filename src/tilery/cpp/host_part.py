@@ -209,10 +209,10 @@ def kernel_start(found: CppTokens, at: int) -> int:
     """Return the index at which the expression before `<<<` begins: names, members and elements."""
     index = at - 1
     while index > 0:
-        while found[index].text == "]":
-            index = opening(found, index) - 1
+        while index > 0 and found[index].text == "]":
+            index = max(opening(found, index) - 1, 0)
         if found[index].text == ">":
-            index = opening_angle(found, index) - 1
+            index = max(opening_angle(found, index) - 1, 0)
         elif found[index].text == ")":
             index = opening(found, index)
         link = index - 2 if found[index - 1].text == "template" else index - 1

@@ -2,7 +2,7 @@
 
 The kernel gets a further parameter, the address of the transposed matrix, and loads the same tiles from there. What it
 computes stays the same, bit for bit, since the copy holds the same elements. Another kernel makes the copy before each
-launch, so its time counts.
+launch, so its time counts. This is not a pass of `tilery opt`: whoever launches the result must make the copy.
 """
 
 from __future__ import annotations

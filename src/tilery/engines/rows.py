@@ -6,7 +6,8 @@ took, 2i + 1 the lower half. Every row goes through the same operations in the s
 the bits of operations are defined. Attention keeps tensor cores busier with two smaller programs. Two groups of warps
 take the halves of a kernel with products in turn, see `triton.gluon`.
 
-The proof is a dimension for each tile, the one along which it is split, which every operation must respect.
+The proof is a dimension for each tile, the one along which it is split, which every operation must respect. This is not
+a pass of `tilery opt`: whoever launches the result must double the grid.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ by all others. It stops by itself after `--seconds`; a second run continues with
 With `--again`, mutants that were missed are judged again from the start, and with `--files` by the tests of these
 files alone.
 
-A draw takes hours of processor time. On another machine `golden` needs numpy alone, and `run` pytest and coverage. Both
-can share one file of results, which `page` reads here:
+A draw takes hours of processor time. On another machine `golden` needs numpy alone (and coverage before Python 3.12),
+and `run` pytest and coverage. Both can share one file of results, which `page` reads here:
 
     python scripts/mutants.py golden --part "second open" --jobs 16 --seconds 240 --results $OUT/judged.jsonl
     python scripts/mutants.py run --part "second open" --jobs 16 --seconds 240 --results $OUT/judged.jsonl

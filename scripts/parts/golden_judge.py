@@ -265,16 +265,14 @@ def _traced(hits: set[tuple[str, int]], wanted: tuple[str, ...]) -> Callable[[],
         monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
         return lambda: monitoring.set_events(monitoring.COVERAGE_ID, 0)
 
-    def trace(frame: Any, event: str, arg: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(wanted):
-            return None
-        hits.add((frame.f_code.co_filename, frame.f_lineno))
+    from coverage import Coverage  # type: ignore[import-not-found, unused-ignore]
 
-        def line(frame: Any, event: str, arg: Any) -> Any:
-            hits.add((frame.f_code.co_filename, frame.f_lineno))
-            return line
+    found = Coverage(data_file=None, include=[f"{each}/*" for each in wanted], config_file=False)
+    found.start()
 
-        return line
+    def stop() -> None:
+        found.stop()
+        data = found.get_data()
+        hits.update((file, line) for file in data.measured_files() for line in data.lines(file) or ())
 
-    sys.settrace(trace)
-    return lambda: sys.settrace(None)
+    return stop

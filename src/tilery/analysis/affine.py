@@ -59,13 +59,9 @@ def plus(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
     return {product: factor for product, factor in total.items() if factor}
 
 
-def times(a: Polynomial, b: Polynomial) -> Polynomial:
-    total: dict[Product, int] = {}
-    for p, x in a.items():
-        for q, y in b.items():
-            product = tuple(sorted((*p, *q), key=id))
-            total[product] = total.get(product, 0) + x * y
-    return {product: factor for product, factor in total.items() if factor}
+def scaled(p: Polynomial, n: int) -> Polynomial:
+    """Return p * n."""
+    return {product: factor * n for product, factor in p.items() if n}
 
 
 def is_large(p: Polynomial) -> bool:
@@ -92,6 +88,8 @@ class Forms:
     def __init__(self, known: Ranges) -> None:
         self.known = known
         self.found: dict[Value, Form | None] = {}
+        self.ranks: dict[Value, int] = {}
+        """The order of scalars in a product, which is that in which they were met: it is the same in every run."""
 
     def __getitem__(self, value: Value) -> Form | None:
         """Return the form of a tile of integers or pointers; None if it is not known to be affine."""
@@ -152,7 +150,19 @@ class Forms:
         if not b.uniform:
             return None
         factor = b.start
-        return Form(None, times(a.start, factor), tuple(times(step, factor) for step in a.steps))
+        return Form(None, self.times(a.start, factor), tuple(self.times(step, factor) for step in a.steps))
+
+    def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """Return a * b."""
+        total: dict[Product, int] = {}
+        for p, x in a.items():
+            for q, y in b.items():
+                product = tuple(sorted((*p, *q), key=self._rank))
+                total[product] = total.get(product, 0) + x * y
+        return {product: factor for product, factor in total.items() if factor}
+
+    def _rank(self, scalar: Value) -> int:
+        return self.ranks.setdefault(scalar, len(self.ranks))
 
     def wraps(self, o: Any) -> bool:
         """Whether a sum, difference or product of integers may not fit in its type."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from ..analysis.affine import ONE, Form, Forms, Polynomial, Product, moved, plus, range_of, times
+from ..analysis.affine import ONE, Form, Forms, Polynomial, Product, moved, plus, range_of
 from ..analysis.flow import Flow, flow
 from ..analysis.intervals import is_integer
 from ..attrs import ComparisonPredicate, Signedness
@@ -107,7 +107,8 @@ def _terms(p: Polynomial, forms: Forms) -> Limit:
             if sums[0] in product:
                 rest = list(product)
                 rest.remove(sums[0])
-                p = plus(plus(p, {product: factor}, -1), times({tuple(rest): factor}, _parts(sums[0].owner, forms)))
+                parts = forms.times({tuple(rest): factor}, _parts(sums[0].owner, forms))
+                p = plus(plus(p, {product: factor}, -1), parts)
     return frozenset(p.items())
 
 
@@ -115,7 +116,9 @@ def _parts(o: Any, forms: Forms) -> Polynomial:
     """Return the polynomial of the operands of a sum or product of scalars."""
     a, b = forms[o.lhs], forms[o.rhs]
     assert a is not None and b is not None
-    return times(a.start, b.start) if isinstance(o, MulI) else plus(a.start, b.start, -1 if isinstance(o, SubI) else 1)
+    if isinstance(o, MulI):
+        return forms.times(a.start, b.start)
+    return plus(a.start, b.start, -1 if isinstance(o, SubI) else 1)
 
 
 def plain_before(o: Op, masks: Masks) -> tuple[Value, list[tuple[int, Polynomial]]] | None:

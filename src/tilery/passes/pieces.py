@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..analysis.affine import ONE, Form, Forms, Polynomial, moved, plus, range_of, times
+from ..analysis.affine import ONE, Form, Forms, Polynomial, moved, plus, range_of, scaled
 from ..analysis.intervals import Range, element, is_integer
 from ..analysis.ranges import Ranges
 from ..attrs import ComparisonPredicate, MemoryOrderingSemantics, RoundingMode, Signedness
@@ -573,7 +573,7 @@ def _span(x: Form, shape: tuple[int, ...]) -> Polynomial:
     """Return the distance from the first element of a tile to its last."""
     total: Polynomial = {}
     for step, size in zip(x.steps, shape):
-        total = plus(total, times(step, {(): size - 1}))
+        total = plus(total, scaled(step, size - 1))
     return {product: factor for product, factor in total.items() if factor}
 
 

@@ -47,6 +47,41 @@ def test_a_fault_that_no_argument_causes(file: Path, check: str) -> None:
     assert found(twin.text) == set()
 
 
+WAITS = """
+entry @k(%flag: tile<ptr<i32>>, %n: tile<i32>) {{
+  {}
+  loop {{
+    %v, %t = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token
+    %done = cmpi equal %v, %n, signed : tile<i32> -> tile<i1>
+    if %done {{
+      break
+    }}
+    continue
+  }}
+  %u = store_ptr_tko release device %flag, %n : tile<ptr<i32>>, tile<i32> -> token
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("%n = constant <i32: 7> : tile<i32>", [("deadlock", "note")]),  # it may be for another kernel
+        ("%n = constant <i32: 0> : tile<i32>", []),
+        ("%n = constant <i32: 7> : tile<i32> %s = store_ptr_tko release device %flag, %n : tile<ptr<i32>>, tile<i32>"
+         " -> token", []),
+    ],
+)  # fmt: skip
+def test_all_tile_blocks_wait_for_ever(before: str, expected: list[tuple[str, str]]) -> None:
+    text = WAITS.format(before).replace(", %n: tile<i32>)", ")")
+    assert [(f.rule, f.severity.value) for f in lint(tilery.parse(text))] == expected
+
+
+def test_all_tile_blocks_wait_for_a_number_that_is_an_argument() -> None:
+    assert lint(tilery.parse(WAITS.format(""))) == []
+
+
 ROWS = """
 entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %stride: tile<i32>) {{
   %x, %y, %z = get_tile_block_id : tile<i32>

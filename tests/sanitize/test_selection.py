@@ -102,6 +102,16 @@ def test_a_launch_that_is_left_out_is_not_watched() -> None:
     assert found.summary == "1 launch was watched, 1 was not, no fault"
 
 
+def test_a_launch_that_an_error_ends_says_so_in_the_summary() -> None:
+    found = Sanitizer("race")
+    waits = """entry @k(%p: tile<ptr<i32>>) {
+      loop { %v, %t = load_ptr_tko acquire device %p : tile<ptr<i32>> -> tile<i32>, token
+        %c = trunci %v : tile<i32> -> tile<i1>  if %c { break }  continue } }"""
+    with pytest.raises(TileError, match="deadlocked"):
+        tilery.compile(tilery.parse(waits)).launch(1, [np.zeros(1, np.int32)], sanitize=found)
+    assert found.summary == "1 launch was watched, 1 stopped by an error, no fault"
+
+
 LAST = """
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
   %b, %y, %z = get_tile_block_id : tile<i32>

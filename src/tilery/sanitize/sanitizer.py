@@ -209,6 +209,7 @@ class Sanitizer:
         parts = [
             _count(selection.watched, "launch was", "launches were") + " watched",
             _count(selection.left_out, "was not", "were not") if selection.left_out else "",
+            f"{selection.stopped} stopped by an error" if selection.stopped else "",
             _count(len(reports.faults), "fault", "faults") if reports.faults else "no fault",
             _count(len(reports.hints), "hint", "hints") if reports.hints else "",
             f"{suppressed} suppressed" if suppressed else "",
@@ -282,6 +283,7 @@ class _Watching(Checking):
     def finish(self, error: Exception | None) -> None:
         owner, reports = self._owner, self._owner.reports
         self.failed = error is not None
+        owner.selection.stopped += self.failed
         for check in self.checks:
             check.finish()
         if self.flight is not None and self.launch is not None:

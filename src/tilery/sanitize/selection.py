@@ -39,6 +39,8 @@ class Selection:
     count: int | None = None
     watched: int = 0
     left_out: int = 0
+    stopped: int = 0
+    """The watched launches that an error ended."""
     _seen: int = 0
 
     @property

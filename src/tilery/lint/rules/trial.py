@@ -91,45 +91,39 @@ def deadlock(facts: Facts) -> Iterator[Match]:
 
     The kernel was launched on made-up arguments. In each launch in which some tile blocks got past the loop, others
     waited in it for memory that no tile block would change. Or all of them waited in one schedule, and none in another,
-    as with two locks that are taken in opposite orders. Where all wait in every schedule, it may be for another kernel,
-    and nothing is reported.
+    as with two locks that are taken in opposite orders. Where all wait in every schedule, it may be for another kernel
+    or for a number that the host stores: this is a note, if they do in all launches in whose memory all integers are 0.
 
     Fix: Release the lock on every way out, take several locks in the same order everywhere, or let each tile block do
     what the others wait for.
 
     Bad:
-        entry @k(%lock: tile<ptr<i32>>, %p: tile<ptr<i32>>) {
-          %zero = constant <i32: 0> : tile<i32>
-          %one = constant <i32: 1> : tile<i32>
-          %got = loop : token {
-            %old, %t = atomic_cas_tko acquire device %lock, %zero, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-            %free = cmpi equal %old, %zero, signed : tile<i32> -> tile<i1>
-            if %free {
-              break %t : token
+        entry @k(%turn: tile<ptr<i32>>) {
+          %x, %y, %z = get_tile_block_id : tile<i32>
+          loop {
+            %now, %t = load_ptr_tko acquire device %turn : tile<ptr<i32>> -> tile<i32>, token
+            %mine = cmpi equal %now, %x, signed : tile<i32> -> tile<i1>
+            if %mine {
+              break
             }
             continue
           }
-          %v, %u = load_ptr_tko weak %p token=%got : tile<ptr<i32>> -> tile<i32>, token
-          %w = addi %v, %one : tile<i32>
-          %x = store_ptr_tko weak %p, %w token=%u : tile<ptr<i32>>, tile<i32> -> token
           return
         }
     Good:
-        entry @k(%lock: tile<ptr<i32>>, %p: tile<ptr<i32>>) {
-          %zero = constant <i32: 0> : tile<i32>
-          %one = constant <i32: 1> : tile<i32>
+        entry @k(%turn: tile<ptr<i32>>) {
+          %x, %y, %z = get_tile_block_id : tile<i32>
           %got = loop : token {
-            %old, %t = atomic_cas_tko acquire device %lock, %zero, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-            %free = cmpi equal %old, %zero, signed : tile<i32> -> tile<i1>
-            if %free {
+            %now, %t = load_ptr_tko acquire device %turn : tile<ptr<i32>> -> tile<i32>, token
+            %mine = cmpi equal %now, %x, signed : tile<i32> -> tile<i1>
+            if %mine {
               break %t : token
             }
             continue
           }
-          %v, %u = load_ptr_tko weak %p token=%got : tile<ptr<i32>> -> tile<i32>, token
-          %w = addi %v, %one : tile<i32>
-          %x = store_ptr_tko weak %p, %w token=%u : tile<ptr<i32>>, tile<i32> -> token
-          %y = store_ptr_tko release device %lock, %zero token=%x : tile<ptr<i32>>, tile<i32> -> token
+          %one = constant <i32: 1> : tile<i32>
+          %next = addi %x, %one : tile<i32>
+          %u = store_ptr_tko release device %turn, %next token=%got : tile<ptr<i32>>, tile<i32> -> token
           return
         }
     """

@@ -41,6 +41,11 @@ class ArgumentProfile:
     every: int | None = None
     """The number that all integers are but the sizes and strides of views."""
 
+    @property
+    def is_cleared(self) -> bool:
+        """Whether all memory of integers is zeros."""
+        return self.integers == self.shared == "zero"
+
 
 BASE = (
     ArgumentProfile("even", 2, (4,), (0,), (1,)),
@@ -53,6 +58,7 @@ MORE = (
     ArgumentProfile("counts", 2, (4,), (0,), (0,), layout="turned", counts=True),
     ArgumentProfile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True),
     ArgumentProfile("noughts", 2, (4,), (0,), (0,), "one", every=0),
+    ArgumentProfile("nothing", 2, (4,), (0,), (0,), "zero", every=0),
     ArgumentProfile("ones", 2, (4,), (0,), (1,), "zero", every=1),
     ArgumentProfile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
     ArgumentProfile("short", 3, (1,), (0,), (1, 0), "one", "positive"),

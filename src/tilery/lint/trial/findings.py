@@ -9,7 +9,7 @@ from ...ops import DivI, Extract, For, FToI, Insert, Module, RemI, ShLI, ShRI
 from ..facts import Facts
 from ..rule import NOTE, Finding
 from ..rules import RULES
-from .launch import Budget
+from .launch import STARVED, Budget
 from .verdict import Found, run_trials
 
 BY_CHECK = {
@@ -79,6 +79,7 @@ def _finding(found: Found) -> Finding:
     if report.places[0].element:
         where += f", element [{', '.join(map(str, report.places[0].element))}]"
     when = "whenever that load leaves out a part of a tile" if found.hole is not None else "whatever the arguments are"
+    is_note = report.rule == STARVED or (found.hole is not None and not found.always)
     notes = [
         f"{where}{': ' if values and where else ''}{', '.join(values)}",
         *report.notes,
@@ -86,5 +87,5 @@ def _finding(found: Found) -> Finding:
     ]
     related = tuple((place.op, place.note) for place in report.places[1:])
     message = f"{report.op.name}: {report.rule}"
-    severity = NOTE if found.hole is not None and not found.always else RULES[name].severity
+    severity = NOTE if is_note else RULES[name].severity
     return Finding(name, severity, report.op, message, tuple(filter(None, notes)), related)

@@ -48,6 +48,7 @@ MEASURE, PADDING = "measure", "padding"
 DEADLOCK = "deadlock"
 """The reports of tile blocks that wait for ever."""
 TRAPPED = "in some schedules, tile blocks wait for each other for ever"
+STARVED = "every tile block waits for ever in memory of zeros, unless something outside the kernel changes it"
 ALONE = -1
 """The schedule in which each tile block runs as far as it can before the next one starts."""
 STEPS = 2000
@@ -157,11 +158,15 @@ class _Sanitizer(Sanitizer):
 
 
 def compare_schedules(trials: list[Trial]) -> None:
-    """Report tile blocks that all wait for ever in one schedule of a launch, and not in another one."""
-    if any(trial.error is None for trial in trials):
-        for trial in trials:
-            if trial.error is not None and trial.did.stuck == prod(trial.grid):
-                trial.reports.append(_deadlock(trial.error, TRAPPED))
+    """Report the schedules of a launch in which all tile blocks wait for ever.
+
+    If they do in every schedule, they may wait for another kernel, or for another initial value of the memory.
+    """
+    stuck = [(trial, trial.error) for trial in trials if trial.error and trial.did.stuck == prod(trial.grid)]
+    starved = len(stuck) == len(trials) and trials[0].profile.is_cleared
+    if starved or any(trial.error is None for trial in trials):
+        for trial, error in stuck:
+            trial.reports.append(_deadlock(error, STARVED if starved else TRAPPED))
 
 
 def _deadlock(error: ExecutionError, rule: str) -> Report:

@@ -12,7 +12,7 @@ from ...ops import Alloca, LoadPtrTko, LoadViewTko, Module
 from ...sanitize.reports import Report
 from ..facts import Facts
 from .arguments import BASE, MORE, ArgumentProfile, drawn
-from .launch import ALONE, DEADLOCK, TRAPPED, Budget, Trial, Trials, compare_schedules
+from .launch import ALONE, DEADLOCK, STARVED, TRAPPED, Budget, Trial, Trials, compare_schedules
 from .padding import Padding
 from .signature import read_signature
 
@@ -165,8 +165,9 @@ def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
         if any(_matches(key, candidate, report, trial) for trial in some for report in trial.reports):
             continue
         for trial in some:
-            if key[0] == DEADLOCK:  # if all tile blocks wait, it may be for something outside of the kernel
-                if trial.error is None and len(trial.did.ranks.get(candidate.report.op, ())) > 1:
+            if key[0] == DEADLOCK:
+                passed = len(trial.did.ranks.get(candidate.report.op, ())) if trial.error is None else 0
+                if (profile.is_cleared and passed > 0) if key[1] == STARVED else passed > 1:
                     return False
                 continue
             if candidate.hole is not None:

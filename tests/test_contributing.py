@@ -83,15 +83,15 @@ def test_a_field_and_a_version(tmp_path: Path) -> None:
       %y = absf %x flush_to_zero : tile<f32>
       %u = store_ptr_tko weak %out, %y : tile<ptr<f32>>, tile<f32> -> token
     '''
-    module = survives(body, "13.5")
-    assert module.version == tilery.LATEST == (13, 5)
+    module = survives(body, "13.6")
+    assert module.version == tilery.LATEST == (13, 6)
     survives(body.replace("flush_to_zero ", ""), "13.1")
     try:
         tilery.dumps(module, "13.4")
     except tilery.TileError as error:
         print(error.message)
     """
-    assert "13.5" in run(root, CHECKS + program)
+    assert "13.6" in run(root, CHECKS + program)
 
 
 def test_a_scalar_type(tmp_path: Path) -> None:

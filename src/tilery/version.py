@@ -56,5 +56,8 @@ V13_4 = Version(13, 4)
 SUPPORTED = (V13_1, V13_2, V13_3, V13_4)
 LATEST = SUPPORTED[-1]
 
+READ_ONLY = Version(13, 5)
+"""A version that is read as far as NVRTC 13.5 showed its layout, and never written. It becomes a module of `LATEST`."""
+
 # The version of the dialect's test-only parts. No file has it, so bytecode always refuses them.
 TESTING = Version(250, 0)

@@ -44,7 +44,7 @@ def test_the_smallest_file() -> None:
     assert [e.sym_name for e in module.entries] == ["k"]
 
 
-@pytest.mark.parametrize("version", [(13, 0), (13, 5), (12, 1), (14, 1), (250, 0)])
+@pytest.mark.parametrize("version", [(13, 0), (13, 6), (12, 1), (14, 1), (250, 0)])
 def test_version_window(version: tuple[int, int]) -> None:
     found = error(File(version=version).data())
     assert found.message == (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import pytest
 
 from cpp.kernels import HERE
+from support.assemble import File
 from tilery import TileError
 from tilery.cpp import build
 from tilery.cpp.errors import located, read_log
 from tilery.cpp.names import name_kernels, plain_name
-from tilery.cpp.toolkit import find_toolkit
+from tilery.cpp.toolkit import Toolkit, find_toolkit
+from tilery.diag import ErrorKind
 
 HEAD = "#include <cuda_tile.h>\nnamespace ct = ::cuda::tiles;\n"
 
@@ -104,6 +107,38 @@ def test_a_crash_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setenv("TILERY_CUDA", str(tmp_path))
     with pytest.raises(TileError, match=r"OSError: .*libnvrtc\.so\.13: (file too short|invalid ELF header)"):
         build("int x;\n")
+
+
+def fake(folder: Path, release: str) -> Path:
+    """A toolkit whose NVRTC is of a release, as far as files tell."""
+    for name in ("lib/libnvrtc.so.13", f"lib/libnvrtc-builtins.so.{release}", "include/cuda_tile.h"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return folder
+
+
+def test_a_readable_nvrtc_is_preferred(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TILERY_CUDA", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("CUDA_HOME", str(fake(tmp_path / "new", "13.6")))
+    monkeypatch.setenv("CUDA_PATH", str(fake(tmp_path / "old", "13.4")))
+    assert find_toolkit().library == tmp_path / "old/lib/libnvrtc.so.13"
+    monkeypatch.delenv("CUDA_PATH")
+    assert str(find_toolkit().release) == "13.6"
+
+
+@pytest.mark.parametrize(("version", "flags"), [((13, 6), 2), ((13, 5), 3)])
+def test_bytecode_that_is_too_new(monkeypatch: pytest.MonkeyPatch, version: tuple[int, int], flags: int) -> None:
+    """The message is about the compiler, and says what to install."""
+    code = File(version=version, flags=flags, hints=b"\x0b\0\x06\0").data()
+    answer = {"version": version, "status": 0, "log": "", "symbols": {}, "code": base64.b64encode(code).decode()}
+    monkeypatch.setattr("tilery.cpp.compiler._ask", lambda request, timeout: answer)
+    monkeypatch.setattr("tilery.cpp.compiler.find_toolkit", lambda: Toolkit(Path("libnvrtc.so.13"), ()))
+    name = ".".join(map(str, version))
+    with pytest.raises(TileError, match=f"is NVRTC {name}, which wrote bytecode {name} that tilery does not") as found:
+        build("int x;\n")
+    assert found.value.kind is ErrorKind.VERSION and "pip install 'nvidia-cuda-nvrtc<13.5'" in str(found.value)
 
 
 def test_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

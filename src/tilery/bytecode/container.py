@@ -7,7 +7,7 @@ from functools import cache
 
 from ..declare.fastclass import dataclass
 from ..ops import Global
-from ..version import V13_1, V13_3, V13_4, Version
+from ..version import READ_ONLY, V13_1, V13_3, V13_4, Version
 
 
 class FunctionFlag(IntEnum):
@@ -57,6 +57,8 @@ class Container:
     absent_columns: tuple[GlobalColumn, ...]
     has_producer: bool
     checks_function_flags: bool
+    has_function_attributes: bool
+    """Every function has hints, which may be empty, and a list of attributes for its arguments."""
 
 
 @cache
@@ -67,4 +69,5 @@ def container(version: Version) -> Container:
         tuple(column for column in GLOBAL_COLUMNS if column.since > version),
         has_producer=version >= PRODUCER_SINCE,
         checks_function_flags=version >= FUNCTION_FLAGS_CHECKED_SINCE,
+        has_function_attributes=version == READ_ONLY,
     )

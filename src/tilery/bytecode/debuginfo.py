@@ -11,6 +11,7 @@ from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc
 from ..checking import TYPE_CHECKING
 from ..declare.codegen import GiveUp, build
 from ..declare.fastclass import dataclass
+from ..diag import TileError
 from .wire import Cursor, brief, decode_varint, put_varint
 
 if TYPE_CHECKING:
@@ -119,10 +120,16 @@ _BY_CLASS = {row.cls: row for row in ROWS}
 _GETTERS = {row.cls: [(p.form, attrgetter(p.attr)) for p in row.parts] for row in ROWS}
 
 
-def read_entry(c: Cursor, string: Callable[[Cursor, str], str], ref: Callable[[Cursor, Any, str], Any]) -> Attr | None:
+def read_entry(
+    c: Cursor,
+    string: Callable[[Cursor, str], str],
+    ref: Callable[[Cursor, Any, str], Any],
+    has_flags: bool = False,
+) -> Attr | None:
     """Read the entry at the cursor, or None for an unknown location, which every unassigned tag means too.
 
-    `string` reads the index of a string, `ref` that of an entry of a form; the text is what a failure is called.
+    `string` reads the index of a string, `ref` that of an entry of a form; the text is what a failure is called. If it
+    `has_flags`, a subprogram ends with flags, none of which is known.
     """
     start = c.pos
     tag = c.varint() & 0xFF
@@ -146,6 +153,12 @@ def read_entry(c: Cursor, string: Callable[[Cursor, str], str], ref: Callable[[C
             c.mark(start, f"{p.attr} {said}".rstrip())
     if row.cls is DILoc:
         return place_in_scope(**values)
+    if row.cls is DISubprogram and has_flags:
+        start = c.pos
+        flags = c.varint("failed to read flags when parsing DISubprogramAttr")
+        c.mark(start, f"flags {flags:#b}")
+        if flags:
+            raise TileError(f"flags {flags:#x} of subprogram '{values['name']}' are not known", offset=start)
     return row.cls(**values)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_OPCODE, OpDef
-from ..version import Version
+from ..version import READ_ONLY, Version
 
 
 class WireKind(Enum):
@@ -23,6 +23,7 @@ class WireKind(Enum):
     OPERAND = "an operand"
     OPTIONAL = "an operand, if its flag is set"
     SEGMENT = "a count and that many operands"
+    NO_PROMISES = "booleans that must all be false"
     REST = "all further operands"
     REGION_COUNT = "the number of regions"
     REGION = "a region"
@@ -51,6 +52,8 @@ class OpLayout:
     """The attributes that are only a bit of the flags."""
 
 
+UNPROMISED = "atomic_red_view_tko"
+"""The operation that has `inbounds` in bytecode 13.5. NVRTC 13.5 writes nothing but false, which is what 13.4 means."""
 _CACHE: dict[tuple[int, Version], OpLayout] = {}
 
 
@@ -87,6 +90,8 @@ def _make(opdef: OpDef, version: Version) -> OpLayout:
     for f in opdef.attrs:
         if f.since <= version and f.kind is not AttrKind.FLAG:
             steps.append(WireStep(WireKind.ATTR, f, bits.get(f.name, -1)))
+    if version == READ_ONLY and opdef.mnemonic == UNPROMISED:
+        steps.append(WireStep(WireKind.NO_PROMISES))
     steps += _operands(opdef, version, bits)
     if opdef.regions:
         steps.append(WireStep(WireKind.REGION_COUNT))

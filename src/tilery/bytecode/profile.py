@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..declare.fastclass import dataclass, field
+from ..declare.fastclass import dataclass, field, replace
 from ..diag import TileError
-from ..version import LATEST, V13_1, V13_2, V13_3, Version
+from ..version import LATEST, READ_ONLY, V13_1, V13_2, V13_3, Version
 from .hints import FIRST_ARCHITECTURES, NAMED_ARCHITECTURES
 from .wire import Section
 
@@ -21,6 +21,8 @@ class Profile:
     name: str
     latest: Version
     window: str
+    read_only: Version | None = None
+    """A newer version that is read as far as its layout is known."""
     texts: Mapping[str, str] = field(default_factory=dict)
     prefixes: Mapping[str, str] = field(default_factory=dict)
     element_texts: Mapping[str, str] = field(default_factory=dict)
@@ -119,12 +121,14 @@ READERS = {
         bounds_location_lists=False,
     ),
 }
+OWN = replace(READERS["13.4"], read_only=READ_ONLY)
+"""The reader of this library: NVIDIA's newest, which also reads what is known of the version after it."""
 
 
 def find_profile(name: str | None) -> Profile:
-    """Return the reader of that name, or the newest one."""
+    """Return the reader of that name, or our own."""
     if name is None:
-        return READERS["13.4"]
+        return OWN
     if name not in READERS:
         raise TileError(f"unknown reader {name!r}, expected one of {', '.join(READERS)}")
     return READERS[name]

@@ -13,6 +13,7 @@ from ..declare.relations import TERMINATOR, TOP_LEVEL
 from ..diag import ErrorKind, TileError
 from ..ir import Block, Op, Value
 from ..types import Type
+from ..version import READ_ONLY
 from .attrcodec import read_array, read_bool, read_hints, read_integer, read_string, read_tagged
 from .layout import OpLayout, WireKind, last_opcode, layout
 from .tables import FileTables
@@ -21,6 +22,11 @@ from .wire import Cursor, brief, brief_type, enclose, enclosing
 
 if TYPE_CHECKING:
     from typing import Any
+
+NEW_OPERATIONS = (
+    f"bytecode {READ_ONLY} adds multimem_load_reduce_view_tko, multimem_reduce_view_tko, multimem_store_view_tko and "
+    "operations called preview$..., none of which tilery reads"
+)
 
 
 @dataclass(slots=True)
@@ -166,7 +172,7 @@ class BodyReader:
             self.offsets.append(start)
         loc = self.tables.location(self.location_list, self.located, start, "failed to read operation location.")
         self.located += 1
-        plan = layout(opdef, self.tables.version)
+        plan = layout(opdef, self.tables.written)
         o: Any = object.__new__(opdef.cls)
         o.loc, o.extra = loc, None
         c.depth += 1
@@ -188,7 +194,10 @@ class BodyReader:
                 raise TileError(f"unknown or unimplemented opcode: {opcode}", offset=start)
             shown = self.tables.version_text
             raise TileError(
-                f"unsupported opcode {opcode} for bytecode version {shown}", kind=ErrorKind.VERSION, offset=start
+                f"unsupported opcode {opcode} for bytecode version {shown}",
+                kind=ErrorKind.VERSION,
+                offset=start,
+                notes=(NEW_OPERATIONS,) if self.tables.written == READ_ONLY else (),
             )
         if opdef.has(TOP_LEVEL):
             raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot be inside a function", offset=start)
@@ -220,6 +229,8 @@ class BodyReader:
                 case WireKind.ATTR:
                     present = step.bit < 0 or flags >> step.bit & 1
                     setattr(o, f.attr, self._attr(f, types) if present else None)
+                case WireKind.NO_PROMISES:
+                    self._no_promises(opdef)
                 case WireKind.OPERAND_COUNT:
                     left = self._operand_count(opdef)
                 case WireKind.OPERAND:
@@ -243,6 +254,12 @@ class BodyReader:
                 setattr(o, f.attr, Value(f.kind.only, o))
             else:
                 setattr(o, f.attr, f.default_of(o))
+
+    def _no_promises(self, opdef: OpDef) -> None:
+        start = self.c.pos
+        if any(self._bool_array("inbounds")):
+            message = f"'inbounds' of {opdef.mnemonic}, which bytecode {self.tables.written} has, is not known"
+            raise TileError(message, offset=start)
 
     def _flags(self) -> int:
         start = self.c.pos

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
+from ..attrs import ArrayAttr, Attr, OptimizationHints, StrAttr, SymbolVisibility
 from ..checking import TYPE_CHECKING
+from ..declare.codegen import GiveUp
 from ..declare.fastclass import dataclass
 from ..declare.gcpause import paused
 from ..diag import ErrorKind, TileError, enough_memory
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
 from ..types import Function, quoted
-from ..version import LATEST, SUPPORTED, Version
+from ..version import LATEST, READ_ONLY, SUPPORTED, Version
 from .attrcodec import read_tagged
 from .container import FunctionFlag, container
 from .profile import Profile, find_profile
@@ -83,12 +84,12 @@ def read_with_offsets(data: bytes, *, reader: str | None = None) -> tuple[Module
 
 def newer_note(version: Version) -> tuple[str, ...]:
     """Say what to do about a file that is newer than this library."""
-    if version <= SUPPORTED[-1]:
+    if version <= READ_ONLY:
         return ()
     return (
         f"bytecode {version} is newer than this version of tilery: upgrade tilery, or let the compiler that made the "
         f"file write {SUPPORTED[-1]}",
-        f"`tilery info` and `tilery dis --no-verify` show what can be read as if it were {SUPPORTED[-1]}",
+        f"`tilery info` and `tilery dis --no-verify` show what can be read as if it were {READ_ONLY}",
     )
 
 
@@ -113,7 +114,7 @@ class _Found:
 class FileReader:
     """One file being read. If it is `fast`, decoders raise one of `GIVING_UP` where the slow path must take over.
 
-    If it `guesses`, a file of a newer version is read as one of the latest, without sections that are not known;
+    If it `guesses`, a file of a newer version is read as one of the newest that is known, without unknown sections;
     `too_new` is then the error that it is not.
     """
 
@@ -133,6 +134,7 @@ class FileReader:
         self.too_new: TileError | None = None
         self.data, self.profile, self.marks, self.fast, self.exact_locs = data, profile, marks, fast, exact_locs
         self.version, self.tag = SUPPORTED[0], 0
+        self.written = self.version
         self.tables = FileTables(data, self.version, profile, marks)
         self.order: list[Section] = []
         self.sections: dict[Section, _Found] = {}
@@ -145,7 +147,8 @@ class FileReader:
         for info in functions:
             with enclosing("failed to create function from bytecode"):
                 ops.append(self.entry(info))
-        layout = self._layout() if self.exact_locs and not self._overlapping() else None
+        exact = self.exact_locs and self.written == self.version and not self._overlapping()
+        layout = self._layout() if exact else None
         return Module(producer=producer, body=Block([], ops), version=self.version, layout=layout)
 
     def outside(self) -> tuple[str | None, list[Op], list[FunctionRow]]:
@@ -154,7 +157,7 @@ class FileReader:
         with enclosing("failed to parse bytecode header"):
             self._header(c)
         self._find_sections(c)
-        tables = self.tables = FileTables(self.data, self.version, self.profile, self.marks, self.tag)
+        tables = self.tables = FileTables(self.data, self.version, self.profile, self.marks, self.tag, self.written)
         self._parse(Section.STRING, tables.parse_strings, mandatory=True)
         producer = self._producer()
         self._parse(Section.TYPE, tables.parse_types)
@@ -197,15 +200,22 @@ class FileReader:
         self.tag = int.from_bytes(c.take(2), "little")
         c.mark(start + 2, f"version tag {self.tag}")
         supported = [v for v in SUPPORTED if v <= self.profile.latest]
-        if (major, minor) not in supported:
+        self.written = Version(major, minor)
+        if self.written == self.profile.read_only:
+            if self.fast:
+                raise GiveUp
+            self.version = supported[-1]
+        elif self.written in supported:
+            self.version = self.written
+        else:
             window = f"[{supported[0]}{self.profile.window}{supported[-1]}]"
             message = f"unsupported Tile version {major}.{minor}.{self.tag}, this reader supports versions {window}"
-            advice = newer_note(Version(major, minor))
+            advice = newer_note(self.written)
             self.too_new = TileError(message, kind=ErrorKind.VERSION, offset=start, notes=advice)
             if not self.guesses or (major, minor) < supported[-1]:
                 raise self.too_new
-            major, minor = supported[-1]
-        self.version = Version(major, minor)
+            self.version = supported[-1]
+            self.written = self.profile.read_only or self.version
 
     def _find_sections(self, c: Cursor) -> None:
         header = enclosing("failed to parse section header")
@@ -369,14 +379,17 @@ class FileReader:
         start = c.pos
         flags = c.byte()
         c.mark(start, f"flags {flags:#b}")
-        unknown = flags & ~KNOWN_FLAGS
+        has_attributes = container(self.written).has_function_attributes
+        unknown = flags & ~(FunctionFlag.KERNEL if has_attributes else KNOWN_FLAGS)
         if unknown and container(self.version).checks_function_flags:
             raise TileError(f"function entry has unrecognized flag bits (0x{unknown:X});", offset=start)
         start = c.pos
         location = c.varint()
         c.mark(start, f"location list {location}")
         hints: Attr | None = None
-        if flags & FunctionFlag.KERNEL and flags & FunctionFlag.HAS_HINTS:
+        if has_attributes:
+            hints = self._function_attributes(c)
+        elif flags & FunctionFlag.KERNEL and flags & FunctionFlag.HAS_HINTS:
             hints = read_tagged(c, self.tables)
         start = c.pos
         length = c.varint()
@@ -388,6 +401,15 @@ class FileReader:
         info = FunctionRow(name, at, signature, type_at, flags, location, hints, c.pos, c.pos + length)
         c.pos += length
         return info
+
+    def _function_attributes(self, c: Cursor) -> Attr | None:
+        """Return the hints of a function, None if they are empty; attributes of its arguments are refused."""
+        hints = read_tagged(c, self.tables)
+        start = c.pos
+        arguments = read_tagged(c, self.tables)
+        if arguments != ArrayAttr():
+            raise TileError(f"attributes of arguments, which bytecode {self.written} has, are not known", offset=start)
+        return None if hints == OptimizationHints() else hints
 
     def function_name(self, info: FunctionRow) -> str:
         failure = f"failed to get function name string at index {info.name}"

@@ -11,7 +11,7 @@ from ..checking import TYPE_CHECKING
 from ..declare.codegen import GiveUp
 from ..diag import TileError
 from ..types import I1, Tile, Type, quoted
-from ..version import Version
+from ..version import READ_ONLY, Version
 from .profile import Profile
 from .typecodec import read_type
 from .wire import Cursor, Mark, brief_type, decode_text, enclose, silent
@@ -61,9 +61,19 @@ class _TooDeep(Exception):
 class FileTables:
     """Strings, types, constants and debug information of one file."""
 
-    def __init__(self, data: bytes, version: Version, profile: Profile, marks: list[Mark] | None, tag: int = 0) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        version: Version,
+        profile: Profile,
+        marks: list[Mark] | None,
+        tag: int = 0,
+        written: Version | None = None,
+    ) -> None:
         self.data, self.version, self.profile, self.marks = data, version, profile, marks
-        self.version_text = f"{version}.{tag}" if tag else str(version)
+        self.written = written or version
+        """The version that the file says it has; `version` is that of the module it becomes."""
+        self.version_text = f"{self.written}.{tag}" if tag else str(self.written)
         self.strings, self.types, self.constants, self.debug = (
             EntryRanges(),
             EntryRanges(),
@@ -321,7 +331,9 @@ class FileTables:
             entry = self._entry(self.debug, "debug entry", index - 1, offset)
             self._busy.append(("debug entry", index - 1))
             try:
-                self.known_debug[index] = self.debuginfo.read_entry(entry, self.read_string, self._read_debug_ref)
+                self.known_debug[index] = self.debuginfo.read_entry(
+                    entry, self.read_string, self._read_debug_ref, has_flags=self.written == READ_ONLY
+                )
             finally:
                 self._busy.pop()
         return self.known_debug[index]

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..bytecode.reader import read
 from ..bytecode.writer import write
 from ..child import Child, ChildError, Ending, ended
 from ..diag import ErrorKind, TileError
@@ -22,11 +23,12 @@ from ..ops import Module
 from ..passes.rename_symbol import rename_symbols
 from ..source.input import Input, read_file
 from ..verifier.explain import read_legal
+from ..version import LATEST, Version
 from .errors import Said, errors, located, read_log
 from .headers import PRELUDE, standard_headers
 from .names import name_kernels, normalized, stable_symbol
 from .tile_part import Sources, read_sources
-from .toolkit import INSTALL, Toolkit, find_toolkit
+from .toolkit import INSTALL, SUPPORTED, Toolkit, find_toolkit
 
 TIMEOUT = 120.0
 """Seconds that a compilation may take."""
@@ -217,7 +219,9 @@ def _program(
     if answer["status"]:
         message = f"NVRTC failed with status {answer['status']}"
         raise TileError(message, kind=ErrorKind.COMPILER, file=file, notes=(answer["log"][:2000],))
-    code, symbols = stable_names(base64.b64decode(answer["code"]), answer["symbols"])
+    code = base64.b64decode(answer["code"])
+    _require_readable(code, toolkit, ".".join(map(str, answer["version"])), file)
+    code, symbols = stable_names(code, answer["symbols"])
     own = {source.file for source in sources.all}
     # A kernel in an unnamed namespace is never called, and that is no mistake.
     shown = [each for each in said if each.file in own and not _UNREFERENCED.fullmatch(each.text)]
@@ -227,6 +231,22 @@ def _program(
         note = "a kernel is a __tile_global__ function; a template has kernels only for the instances asked for"
         raise TileError("there is no kernel", file=file, notes=(note,))
     return program
+
+
+def _require_readable(code: bytes, toolkit: Toolkit, release: str, file: str) -> None:
+    """Refuse bytecode that is too new in the words of somebody who has a compiler, not a file."""
+    written = Version(*code[8:10])
+    if written <= LATEST:
+        return
+    try:
+        read(code)
+    except TileError as error:
+        raise TileError(
+            f"{toolkit.library} is NVRTC {release}, which wrote bytecode {written} that tilery does not read",
+            kind=ErrorKind.VERSION,
+            file=file,
+            notes=(error.message, *error.notes[:1], SUPPORTED),
+        ) from None
 
 
 def stable_names(code: bytes, symbols: dict[str, str]) -> tuple[bytes, dict[str, str]]:

@@ -15,7 +15,7 @@ from ..declare.relations import Objection
 from ..ir import Op, UnknownOp
 from ..ops import older
 from ..ops.checks import Answer
-from ..version import Version
+from ..version import LATEST, Version
 from .rules import NEWEST, Verifier, Violation
 
 if TYPE_CHECKING:
@@ -85,4 +85,4 @@ def _older_kind(kind: Constraint, latest: Version) -> Constraint:
 def find_verifier(reader: str) -> Verifier:
     """Return the verifier that belongs to a reader."""
     profile = find_profile(reader)
-    return NEWEST if profile is find_profile(None) else OlderVerifier(profile)
+    return NEWEST if profile.latest == LATEST else OlderVerifier(profile)

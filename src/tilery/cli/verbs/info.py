@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         elif found := modules_in(name):
             for number, each in enumerate(found, 1):
                 place = f"{name}: module {number} of {len(found)}, {each.form} at {each.offset:#x}"
-                facts.append(info_data(read_legal(Input(each.data, file=name)), place, len(each.data), "bytecode"))
+                facts.append(info_data(read_legal(Input(each.data, file=name)), place, each.data, "bytecode"))
         else:
             source = open_text(name, args)
             module, errors = read_partly(source)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
                 broken += errors
             else:
                 require_legal(module, source=source)
-            facts.append(info_data(module, name, len(source.data), source.kind.value))
+            facts.append(info_data(module, name, source.data, source.kind.value))
     for error in broken:
         report(error, args.json)
     if args.json:
@@ -74,7 +74,7 @@ def modules_in(name: str) -> list[Embedded]:
     return [] if data.startswith(b"\x7fTileIR") else embedded_modules(data)
 
 
-def info_data(module: Module, name: str, size: int, format: str) -> dict[str, Any]:
+def info_data(module: Module, name: str, data: bytes, format: str) -> dict[str, Any]:
     """Collect the facts about a file."""
     from collections import Counter
 
@@ -85,14 +85,19 @@ def info_data(module: Module, name: str, size: int, format: str) -> dict[str, An
     return {
         "file": name,
         "format": format,
-        "bytes": size,
-        "version": str(module.version) if module.version else None,
+        "bytes": len(data),
+        "version": written_version(data) or (str(module.version) if module.version else None),
         "producer": module.producer,
         "needs": needs(module),
         "entries": [_entry_data(e) for e in module.entries],
         "globals": [_global_data(g) for g in module.globals],
         "ops": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
     }
+
+
+def written_version(data: bytes) -> str | None:
+    """Return the version in the header of bytecode, which may be newer than that of the module it becomes."""
+    return f"{data[8]}.{data[9]}" if data.startswith(b"\x7fTileIR") else None
 
 
 def recorded_data(name: str) -> dict[str, Any]:
@@ -108,7 +113,8 @@ def recorded_data(name: str) -> dict[str, Any]:
         launch = open_recorded(name, LIMIT)
         module = load(launch.bytecode)
         return {
-            **info_data(module, name, getsize(name), "recorded launch of bytecode"),
+            **info_data(module, name, launch.bytecode, "recorded launch of bytecode"),
+            "bytes": getsize(name),
             "launch": launch_data(launch, module.entry(launch.entry)),
         }
 

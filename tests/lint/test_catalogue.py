@@ -58,3 +58,9 @@ def test_a_counter_takes_every_value_of_its_loop(name: str) -> None:
     faulty, twin = read_cases(Path(__file__).parent / "third" / f"{name}.mlir")
     assert rules_of(faulty.text) == [COUNTERS[name]]
     assert rules_of(twin.text) == []
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (Path(__file__).parent / "sixth").glob("*.mlir")))
+def test_a_kernel_without_a_fault_has_no_finding_but_notes(name: str) -> None:
+    _, twin = read_cases(Path(__file__).parent / "sixth" / name)
+    assert [rule for rule in rules_of(twin.text) if rule != "constant-comparison"] == []

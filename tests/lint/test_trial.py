@@ -15,6 +15,7 @@ from tilery.lint.trial import run_trials
 SECOND = Path(__file__).parent / "second"
 THIRD = Path(__file__).parent / "third"
 FIFTH = Path(__file__).parent / "fifth"
+SIXTH = Path(__file__).parent / "sixth"
 
 
 def found(text: str) -> set[str]:
@@ -39,6 +40,8 @@ def found(text: str) -> set[str]:
         (THIRD / "tile_before_the_first.mlir", "bounds"),
         (FIFTH / "barrier_one_short.mlir", "race"),
         (FIFTH / "locks_in_opposite_order.mlir", "deadlock"),
+        (SIXTH / "odd_blocks_keep_the_lock.mlir", "deadlock"),
+        (SIXTH / "version_read_only_before.mlir", "race"),
     ],
 )
 def test_a_fault_that_no_argument_causes(file: Path, check: str) -> None:

@@ -91,10 +91,15 @@ class ScheduledMachine(Machine):
 
 
 class SequentialMachine(Machine):
-    """Runs each tile block as far as it can before the next one starts."""
+    """Runs each tile block as far as it can before the next one starts, or the one before it if backwards."""
+
+    def __init__(self, *args: Any, is_backwards: bool = False, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._is_backwards = is_backwards
 
     def run(self, more: Iterator[Batch]) -> None:
-        super().run(self._alone(more))
+        alone = self._alone(more)
+        super().run(reversed(list(alone)) if self._is_backwards else alone)
 
     def _alone(self, more: Iterator[Batch]) -> Iterator[Batch]:
         for batch in more:

@@ -11,6 +11,7 @@ from ...analysis.tokens import is_token_ordered
 from ...ir import Block, Op, Value
 from ...ops import For, GdcWaitTko, If, JoinTokens, Loop
 from ...types import Token
+from ..branches import are_exclusive
 from ..facts import Facts
 from ..rule import ERROR, WARNING, AddToken, Fix, Match, RuleFile
 
@@ -79,7 +80,7 @@ def _races(a: MemoryAccess, b: MemoryAccess, facts: Facts) -> bool:
         loop = facts.loop(loop)
     if loop is not None and _meet_later(a, b, loop, facts):
         return not tokens_after(a.op, facts).intersection(b.op.operands)
-    if not overlap(a, b) or facts.order.is_ordered(a.op, b.op):
+    if not overlap(a, b) or facts.order.is_ordered(a.op, b.op) or are_exclusive(a.op, b.op, facts):
         return False
     if loop is not None and _varies(b, loop, facts):
         # Other iterations access other memory, so only this iteration counts.
@@ -228,6 +229,8 @@ def release_without_token(facts: Facts) -> Iterator[Match]:
         for place in reversed(facts.places[max(0, at - WINDOW) : at]):
             if facts.order.is_ordered(place.op, release.op) or follows(release.op, place.op):
                 continue
+            if are_exclusive(place.op, release.op, facts):
+                continue
             if place.writes and place.is_weak and not facts.is_private(place) and _is_published(place, release, facts):
                 note = "this store is not published"
                 message = f"{release.op.name}: the release does not wait for the {place.op.name} before it"
@@ -274,7 +277,8 @@ def acquire_token_unused(facts: Facts) -> Iterator[Match]:
     for acquire in facts.places:
         if not acquire.acquires or facts.is_private(acquire) or any(value in awaited for value in acquire.op.results):
             continue
-        later = next((place for place in reversed(weak) if facts.number[place.op] > facts.number[acquire.op]), None)
+        after = (place for place in reversed(weak) if facts.number[place.op] > facts.number[acquire.op])
+        later = next((place for place in after if not are_exclusive(acquire.op, place.op, facts)), None)
         if later is not None:
             note = (later.op, "this access does not wait for it")
             yield Match(acquire.op, f"{acquire.op.name}: nothing waits for this acquire", related=(note,))

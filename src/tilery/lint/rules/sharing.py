@@ -424,13 +424,20 @@ def relaxed_release(facts: Facts) -> Iterator[Match]:
         relaxed = place.ordering in (Ordering.RELAXED, Ordering.ACQUIRE) and place.writes
         if not relaxed or place.key not in flags:
             continue
-        stored = next((data[value] for value in tokens_before([place], facts, MAX_TOKENS) if value in data), None)
+        known = (data[value] for value in tokens_before([place], facts, MAX_TOKENS) if value in data)
+        stored = next((o for o in known if not _is_published(o, place.op, facts)), None)
         if stored is not None:
             new = "acq_rel" if place.reads else "release"
             fix = Fix(f"Use '{new}'", ReplaceWord(place.ordering.text, new))
             message = f"{place.op.name}: it sets a flag for others, but it is {place.ordering.text}, not {new}"
             related = ((stored, "this store is not published"), (flags[place.key], "the flag is read here"))
             yield Match(place.op, message, related=related, fix=fix)
+
+
+def _is_published(store: Op, before: Op, facts: Facts) -> bool:
+    """Whether a release waits for a store, and another operation for the release."""
+    releases = (place.op for place in facts.places if place.releases)
+    return any(facts.order.is_ordered(store, o) and facts.order.is_ordered(o, before) for o in releases)
 
 
 @rule("mixed-atomicity", WARNING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -49,8 +50,8 @@ DEADLOCK = "deadlock"
 """The reports of tile blocks that wait for ever."""
 TRAPPED = "in some schedules, tile blocks wait for each other for ever"
 STARVED = "every tile block waits for ever in memory of zeros, unless something outside the kernel changes it"
-ALONE = -1
-"""The schedule in which each tile block runs as far as it can before the next one starts."""
+ALONE, BACKWARDS = -1, -2
+"""The schedules in which each tile block runs as far as it can before the next one starts, or the one before it."""
 STEPS = 2000
 """Operations of a launch, on batches of tile blocks."""
 WORK = 1 << 22
@@ -143,6 +144,7 @@ class _Sanitizer(Sanitizer):
     """A sanitizer whose machine counts."""
 
     is_alone: bool
+    is_backwards: bool
     did: Did
     costs: dict[Op, int]
     budget: Budget
@@ -150,7 +152,11 @@ class _Sanitizer(Sanitizer):
 
     def machine(self, *args: Any, **options: Any) -> Machine:
         seed = self.schedule
-        make = partial(_Scheduled, seed) if seed is not None else _Sequential if self.is_alone else _Machine
+        make: Callable[..., _Machine | _Scheduled | _Sequential] = (
+            _Machine if seed is None else partial(_Scheduled, seed)
+        )
+        if self.is_alone:
+            make = partial(_Sequential, is_backwards=self.is_backwards)
         made = make(*args, **options)
         made.did, made.contents = self.did, self.contents
         made.costs, made.budget = self.costs, self.budget
@@ -236,7 +242,7 @@ class Trials:
         return self.kernel.program.steady
 
     def launch(self, profile: ArgumentProfile, schedule: int | None = None) -> Trial | None:
-        """Launch the kernel, in a random schedule, in `ALONE`, or in the engine's; None if it cannot be launched."""
+        """Launch the kernel, in a random schedule, in one of those above, or in the engine's; None if it cannot be."""
         signature = self._signature
         grid = self.grid(profile.grid)
         if self.kernel.program.widest * prod(grid) > WIDEST:
@@ -280,9 +286,10 @@ class Trials:
             watch.append(TrialOutside)
         elif checks == PADDING:
             watch.append(Padding)
-        seed = None if schedule == ALONE else schedule
-        found = _Sanitizer(CHECKS if checks == CHECKS else LEAST, more=watch, schedule=seed)
-        found.did, found.contents, found.is_alone = did, known, schedule == ALONE
+        is_alone = schedule in (ALONE, BACKWARDS)
+        found = _Sanitizer(CHECKS if checks == CHECKS else LEAST, more=watch, schedule=None if is_alone else schedule)
+        found.did, found.contents = did, known
+        found.is_alone, found.is_backwards = is_alone, schedule == BACKWARDS
         found.costs, found.budget = self._costs, self._budget
         buffers = [
             ArrayExtent(self._label(value), c.start, (c.end if checks == MEASURE else c.high) - c.start)

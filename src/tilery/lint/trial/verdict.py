@@ -12,7 +12,7 @@ from ...ops import Alloca, LoadPtrTko, LoadViewTko, Module
 from ...sanitize.reports import Report
 from ..facts import Facts
 from .arguments import BASE, MORE, ArgumentProfile, drawn
-from .launch import ALONE, DEADLOCK, STARVED, TRAPPED, Budget, Trial, Trials, compare_schedules
+from .launch import ALONE, BACKWARDS, DEADLOCK, STARVED, TRAPPED, Budget, Trial, Trials, compare_schedules
 from .padding import Padding
 from .signature import read_signature
 
@@ -20,7 +20,7 @@ MOST_OPS = 4_000
 """A kernel with more operations is not launched."""
 DRAWN = 8
 """Random profiles in which what was found must happen too."""
-SCHEDULES = (None, ALONE)
+SCHEDULES = (None, ALONE, BACKWARDS)
 """The schedules of each launch, if tile blocks may wait for each other: side by side, and one after the other."""
 RANDOM = (1, 2)
 """Random schedules of the first launch, then."""

@@ -179,6 +179,8 @@ def _is_page(name: str) -> bool:
     folder, _, last = name.rpartition("/")
     if folder == "api":
         return last in source.API
+    if folder == "project":
+        return f"{last}.md" in source.PROJECT
     if folder == "reference/operations":
         return last in {opdef.mnemonic for opdef in registered()}
     return (ROOT / "docs" / f"{name}.md").exists()

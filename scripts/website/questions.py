@@ -24,7 +24,8 @@ FIRST = 3
 SETS = {
     "open": "open, looked at while the ranking was made",
     "seen": "held out until the index had sections (18 were answered then), seen since",
-    "fresh": "written by somebody who had not seen the search or its words, and asked once",
+    "asked": "written by somebody who had not seen the search or its words (13 were answered then), seen since",
+    "fresh": "held out from users' words while the ranking was changed, and asked once",
 }
 """The sets of questions."""
 

@@ -133,6 +133,7 @@ SITE = {
         faults of <code>load_view_tko</code>.</p><section id="quiet"><h2>Suppress a finding</h2><p>A comment
         <b>turns</b> a rule off.</p></section></section></article>""",
     "judge": """<article role="main"><section id="judge"><h1>Judge kernels</h1><p>Each kernel runs in a jail.</p>
+        <table><tr><td>A compiler falls over</td><td><a href="reduce.html#reduce">small</a></td></tr></table>
         <img src="a.svg" alt="A verdict"><script>suppress()</script></section></article>""",
     "reduce": """<article role="main"><section id="reduce"><h1>Reduce a module</h1><p>From a crash to ten lines. A
         comment is kept; a kernel, a rule, many more words about other things.</p></section></article>""",
@@ -164,13 +165,16 @@ def _ask(folder: Path, *questions: list[str]) -> list[list[list[str]]]:
 
 
 def test_the_search_finds_the_section_that_is_about_the_question(tmp_path: Path) -> None:
-    suppress, ignore, part, verdict, nothing = _ask(
-        tmp_path, ["suppress", "rule"], ["ignor", "find"], ["tko"], ["verdict"], ["constructor"]
-    )
+    suppress, ignore, part, name, verdict, linked, nothing = _ask(
+        tmp_path, ["suppress", "rule"], ["ignor", "find"], ["tko"], ["load_unknown"], ["verdict"], ["fall"],
+        ["constructor"],
+    )  # fmt: skip
     assert suppress[0][:3] == ["lint", "Lint a kernel > Suppress a finding", "#quiet"]
     assert {name for name, *_ in suppress} == {"lint", "reduce"}, "scripts are not read"
     assert ignore[0][2] == "#quiet", "another word for the same is found"
     assert [found[:3] for found in part] == [["lint", "Lint a kernel", ""]], "a part of a name is found"
+    assert [found[0] for found in name] == ["lint"], "so is a name of which a part is known"
+    assert {found[0] for found in linked} == {"reduce", "judge"}, "a row of a table is about what it links to"
     assert [found[0] for found in verdict] == ["judge"], "what pictures show is found"
     assert nothing == []
 

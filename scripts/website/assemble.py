@@ -114,7 +114,10 @@ def site_path(path: Path) -> Path:
         return inside.relative_to("docs")
     if inside.name == "README.md" and len(inside.parts) == 1:
         return Path("index.md")
-    return Path("project" if str(inside) in PROJECT else "files") / inside
+    if str(inside) in PROJECT:
+        return Path("project") / inside
+    plain = inside.with_suffix(".txt") if inside.suffix == ".md" else inside  # Markdown would be a page
+    return Path("files") / plain
 
 
 def _write(path: Path, target: Path, chapters: dict[str, list[OpDef]]) -> None:
@@ -138,7 +141,7 @@ def _write(path: Path, target: Path, chapters: dict[str, list[OpDef]]) -> None:
         if found.is_dir():
             to = Path("files") / found.relative_to(ROOT) / "index.txt"
             _listing(found, target / to)
-        elif found.suffix != ".md" or str(to).startswith("files"):
+        elif to.suffix != ".md":
             (target / to).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(found, target / to)
         return f"{before}{os.path.relpath(to, site_path(path).parent)}{anchor}{after}"

@@ -8,6 +8,7 @@ words in `searchindex.js`, so that the search still works from files.
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import tomllib
 from collections import Counter
@@ -15,12 +16,19 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import snowballstemmer
 
 SYNONYMS = Path(__file__).with_name("synonyms.toml")
 WORD = re.compile(r"[^\W_]+(?:_[^\W_]+)*")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+HEADING = 3
+"""Mentions in the text that one in the heading counts as."""
+LINKS = 2
+"""A row of a table with more links is about none of them."""
+ASKED = "reports/lab/site"
+"""The page with the questions that tests ask. It would be found by each of them."""
 HEADINGS = ("h1", "h2", "h3", "h4")
 UNREAD = ("script", "style", "svg")
 INLINE = ("a", "em", "span", "strong")
@@ -39,18 +47,22 @@ class Section:
 
 @dataclass(slots=True)
 class Open:
-    """An element that has begun."""
+    """An element that has begun. A link has its target and its text, a row of a table its text and its links."""
 
     tag: str
     section: Section | None = None
     hidden: bool = False
+    link: str = ""
+    text: str = ""
+    links: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Reader(HTMLParser):
-    """The sections of a page."""
+    """The sections of a page, and its links with what is said about them: their text, or the row of the table."""
 
     sections: list[Section] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
     stack: list[Open] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -66,16 +78,28 @@ class Reader(HTMLParser):
         if tag == "section" or found.get("role") == "main":
             section = Section(found.get("id") or "")
             self.sections.append(section)
-        self.stack.append(Open(tag, section, tag in UNREAD or "headerlink" in (found.get("class") or "")))
+        hidden = tag in UNREAD or "headerlink" in (found.get("class") or "")
+        inside = any(o.section for o in self.stack)
+        self.stack.append(Open(tag, section, hidden, (inside and tag == "a" and found.get("href")) or ""))
 
     def handle_endtag(self, tag: str) -> None:
         if any(o.tag == tag for o in self.stack):
-            while self.stack.pop().tag != tag:
+            while (closed := self.stack.pop()).tag != tag:
                 pass
+            row = next((o for o in reversed(self.stack) if o.tag == "tr"), None)
+            if closed.link and row:
+                row.links.append(closed.link)
+            elif closed.link:
+                self.links.append((closed.link, closed.text))
+            if len(closed.links) <= LINKS:
+                self.links += [(link, closed.text) for link in closed.links]
 
     def handle_data(self, data: str) -> None:
         if any(o.hidden for o in self.stack):
             return
+        for o in self.stack:
+            if o.tag in ("a", "tr"):
+                o.text += f"{data} "
         section = next((o.section for o in reversed(self.stack) if o.section), None)
         if section is None:
             return
@@ -85,11 +109,12 @@ class Reader(HTMLParser):
             section.text += data if self.stack[-1].tag in INLINE else f"{data} "
 
 
-def read(html: str) -> list[Section]:
-    """Return the sections of a page in order."""
+def read(html: str) -> Reader:
+    """Return the sections of a page in order, and its links."""
     reader = Reader()
     reader.feed(html)
-    return [s for s in reader.sections if s.heading.strip() or s.text.strip()]
+    reader.sections = [s for s in reader.sections if s.heading.strip() or s.text.strip()]
+    return reader
 
 
 def words(text: str) -> list[str]:
@@ -114,19 +139,43 @@ def index(folder: Path, names: list[str]) -> dict[str, Any]:
     """Count the words of all sections of the pages that Sphinx has named."""
     sections: list[list[Any]] = []
     lengths: list[int] = []
-    headings: dict[str, list[int]] = {}
-    texts: dict[str, list[int]] = {}
+    counts: list[Counter[str]] = []
+    titles: dict[str, list[int]] = {}
+    places: dict[str, int] = {}
+    said: dict[tuple[str, str], set[str]] = {}
     for number, name in enumerate(names):
-        for n, section in enumerate(read((folder / f"{name}.html").read_text("utf-8"))):
-            here = len(sections)
+        if name == ASKED:
+            continue
+        page = read((folder / f"{name}.html").read_text("utf-8"))
+        for n, section in enumerate(page.sections):
+            places.setdefault(name, len(sections))
+            places[f"{name}#{section.anchor}"] = len(sections)
             sections.append([number, "#" + section.anchor if n and section.anchor else "", section.heading.strip()])
-            counted = Counter(words(section.text))
+            counted, heading = Counter(words(section.text)), words(section.heading)
             lengths.append(counted.total())
-            for word in dict.fromkeys(words(section.heading)):
-                headings.setdefault(word, []).append(here)
-            for word, count in counted.items():
-                texts.setdefault(word, []).extend((here, count))
-    return {"sections": sections, "lengths": lengths, "headings": headings, "texts": texts, "synonyms": synonyms()}
+            counts.append(counted + Counter(heading * HEADING))
+            if not n:
+                for word in dict.fromkeys(heading):
+                    titles.setdefault(word, []).append(number)
+        for link, text in page.links:
+            said.setdefault((name, _target(name, link)), set()).update(words(text))
+    for (_, place), mentioned in said.items():
+        if place in places:
+            counts[places[place]].update(mentioned)
+    found: dict[str, list[int]] = {}
+    for here, counted in enumerate(counts):
+        for word, count in counted.items():
+            found.setdefault(word, []).extend((here, count))
+    return {"sections": sections, "lengths": lengths, "inTitles": titles, "texts": found, "synonyms": synonyms()}
+
+
+def _target(name: str, link: str) -> str:
+    """Return the page and the anchor that a link on a page leads to."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return link
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(name), parts.path)) if parts.path else name
+    return path.removesuffix(".html") + (f"#{parts.fragment}" if parts.fragment else "")
 
 
 def write(folder: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from docutils.nodes import Text
+from sphinx.addnodes import pending_xref
+
 import tilery
+from website.assemble import API, public
 from website.docstrings import as_rst
 
 project = "tilery"
@@ -17,8 +23,6 @@ exclude_patterns = ["files"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 myst_all_links_external = False
-# The link check after the build is stricter than MyST's. Annotations are short names, which several classes may have.
-suppress_warnings = ["myst.xref_missing", "ref.python"]
 default_role = "code"
 pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
 html_theme = "furo"
@@ -53,8 +57,25 @@ def clean(app: Any, what: str, name: str, value: object, options: Any, lines: li
     lines[:] = as_rst(lines)
 
 
+owners: dict[str, set[int]] = {}
+for module in API:
+    for name in public(module):
+        owners.setdefault(name, set()).add(id(getattr(import_module(module), name)))
+
+
+def settle(app: Any, page: Any) -> None:
+    """Settle what short names of annotations mean: Python's own have no page, and a module's own class is first."""
+    for link in [link for link in page.findall(pending_xref) if link["refdomain"] == "py"]:
+        name = link["reftarget"]
+        if (full := f"{link.get('py:module')}.{name}") in app.env.domains["py"].objects:
+            link["reftarget"] = full
+        elif hasattr(builtins, name) or len(owners.get(name, ())) > 1:
+            link.replace_self(Text(name))
+
+
 def setup(app: Any) -> None:
     from tilery.manual.highlighting import TileIRLexer
 
     app.add_lexer("mlir", TileIRLexer)
     app.connect("autodoc-process-docstring", clean)
+    app.connect("doctree-read", settle)

@@ -1,86 +1,87 @@
 // How the search ranks. Sphinx finds only pages that have all words of a question. Here each section is ranked by the words
-// that it has, rare ones first (BM25 with three fields: text, its heading, the title of its page), and a page by its best
-// section and a part of the others. `sections.py` made the index.
+// that it has, rare ones first (BM25F: in its text, its heading, the title of its page, and what links to it say), and a page
+// by its best section and as a whole. `sections.py` made the index.
 const PLACES = [
   ["tour/", 1.15], ["guides/", 1.15], ["quickstart", 1.15], ["commands", 1.1], ["appendix/", 0.5], ["reports/lab/", 0.4],
   ["reports/", 0.6], ["project/", 0.35], ["index", 0.6], ["features", 0.7], ["reference/lint/", 0.8], ["api/", 0.9],
 ];
-const HEADING = 3, TITLE = 3; // mentions in the text that one there counts as
-const SYNONYM = 0.4, PARTIAL = 0.4; // another word for the same, and a longer word that has this one in it
-const REST = 0.25; // how much of a page's other sections counts
-const SATURATION = 1.2, LENGTH = 0.5; // the usual constants of BM25
+const TITLE = 2; // mentions in the text that one in the title of the page counts as
+const SYNONYM = 0.3, PARTIAL = 0.4; // another word for the same, and a longer word that has this one in it
+const COVERAGE = 0.5; // how much of the score depends on the part of the question that is there
+const PAGE = 0.4; // how much a page as a whole counts, beside its best section
+const SATURATION = 1.2, LENGTH = 0.4; // the usual constants of BM25
 
 const own = (table, word) => (Object.hasOwn(table, word) ? table[word] : []);
 
-// How often each section has a word.
-function counts(index, word, found) {
-  const add = (section, count) => found.set(section, (found.get(section) ?? 0) + count);
-  const text = own(index.texts, word);
-  for (let i = 0; i < text.length; i += 2) add(text[i], text[i + 1]);
-  for (const section of own(index.headings, word)) {
-    add(section, HEADING);
-    const page = index.sections[section][0];
-    if (index.first[page] === section) for (let s = section; index.sections[s]?.[0] === page; s++) add(s, TITLE);
-  }
-}
-
 // The words that may stand for one of the question, and how much each counts.
 function meant(index, word) {
-  const known = (other) => Object.hasOwn(index.texts, other) || Object.hasOwn(index.headings, other);
-  const words = new Map([[word, 1]]);
-  if (!known(word) && word.length > 3)
+  const known = Object.hasOwn(index.texts, word), words = new Map([[word, 1]]);
+  if (!known && word.length > 3)
     for (const other of Object.keys(index.texts)) if (other.includes(word)) words.set(other, PARTIAL);
+  if (!known) for (const part of word.split("_")) if (part.length > 1) words.set(part, words.get(part) ?? PARTIAL);
   for (const group of index.synonyms)
-    if (group.includes(word)) for (const other of group) if (!words.has(other)) words.set(other, known(word) ? SYNONYM : 1);
+    if (group.includes(word)) for (const other of group) if (!words.has(other)) words.set(other, known ? SYNONYM : 1);
   return words;
 }
 
-// What a word adds to the score of each section that has it.
-function relevance(index, word) {
-  const found = new Map(), total = index.sections.length;
-  counts(index, word, found);
-  const rarity = Math.log(1 + (total - found.size + 0.5) / (found.size + 0.5));
-  for (const [section, count] of found) {
-    const size = SATURATION * (1 - LENGTH + (LENGTH * index.lengths[section]) / index.mean);
-    found.set(section, (rarity * count * (SATURATION + 1)) / (count + size));
+// How often each section and each page has a word, or others that mean the same.
+function counts(index, words) {
+  const sections = new Map(), pages = new Map();
+  const add = (found, key, count) => found.set(key, (found.get(key) ?? 0) + count);
+  for (const [word, weight] of words) {
+    const text = own(index.texts, word);
+    for (let i = 0; i < text.length; i += 2) {
+      add(sections, text[i], weight * text[i + 1]);
+      add(pages, index.sections[text[i]][0], weight * text[i + 1]);
+    }
+    for (const page of own(index.inTitles, word)) {
+      add(pages, page, weight * TITLE);
+      for (let s = index.first[page]; index.sections[s]?.[0] === page; s++) add(sections, s, weight * TITLE);
+    }
   }
-  return found;
+  return [sections, pages];
+}
+
+// The scores of documents, which are sections or pages, for the counts of each word in them.
+function relevance(found, lengths) {
+  const total = lengths.length, mean = lengths.reduce((a, b) => a + b, 0) / total;
+  const scores = new Map(), covered = new Map();
+  let whole = 0;
+  for (const counted of found) {
+    const rarity = Math.log(1 + (total - counted.size + 0.5) / (counted.size + 0.5));
+    whole += rarity;
+    for (const [document, count] of counted) {
+      const size = SATURATION * (1 - LENGTH + (LENGTH * lengths[document]) / mean);
+      scores.set(document, (scores.get(document) ?? 0) + (rarity * count * (SATURATION + 1)) / (count + size));
+      covered.set(document, (covered.get(document) ?? 0) + rarity);
+    }
+  }
+  for (const [document, part] of covered)
+    scores.set(document, scores.get(document) * (1 - COVERAGE + (COVERAGE * part) / whole));
+  return scores;
 }
 
 function rank(words, excluded) {
-  const index = Search._index, total = index.sections.length;
+  const index = Search._index;
   if (!index.first) {
     index.first = [];
     index.sections.forEach(([page], section) => (index.first[page] ??= section));
-    index.mean = index.lengths.reduce((a, b) => a + b, 0) / total;
+    index.sizes = index.docnames.map(() => 0);
+    index.sections.forEach(([page], section) => (index.sizes[page] += index.lengths[section]));
   }
-  const scores = new Float64Array(total);
-  for (const word of words) {
-    const best = new Map();
-    for (const [other, weight] of meant(index, word))
-      for (const [section, score] of relevance(index, other)) best.set(section, Math.max(best.get(section) ?? 0, weight * score));
-    for (const [section, score] of best) scores[section] += score;
-  }
-  const pages = new Map();
-  scores.forEach((score, section) => {
-    if (!score) return;
+  const found = [...words].map((word) => counts(index, meant(index, word)));
+  const pages = relevance(found.map(([, pages]) => pages), index.sizes), best = new Map();
+  for (const [section, score] of relevance(found.map(([sections]) => sections), index.lengths)) {
     const page = index.sections[section][0];
-    const best = pages.get(page) ?? { score: 0, section, rest: 0 };
-    if (score > best.score) pages.set(page, { score, section, rest: best.rest + best.score });
-    else best.rest += score, pages.set(page, best);
-  });
-  const hidden = new Set();
-  for (const word of excluded) {
-    const found = new Map();
-    counts(index, word, found);
-    for (const section of found.keys()) hidden.add(index.sections[section][0]);
+    if (score > (best.get(page)?.score ?? 0)) best.set(page, { section, score });
   }
-  return [...pages]
+  const hidden = new Set([...excluded].flatMap((word) => [...counts(index, [[word, 1]])[1].keys()]));
+  return [...best]
     .filter(([page]) => !hidden.has(page))
-    .map(([page, { score, section, rest }]) => {
+    .map(([page, { section, score }]) => {
       const [, anchor, heading] = index.sections[section], title = index.titles[page];
       const shown = anchor && heading !== title ? `${title} > ${heading}` : title;
-      return [index.docnames[page], shown, anchor, null, score + REST * Math.log1p(rest), index.filenames[page], "text"];
+      return [index.docnames[page], shown, anchor, null, score + PAGE * pages.get(page), index.filenames[page], "text"];
     });
 }
 

@@ -60,10 +60,10 @@ def page(asked: list[dict[str, Any]], found: list[list[str]], pages: int) -> str
         lines.append(f"| {meaning} | {len(answers)} | {sum(answers)} |")
     lines += [
         "",
-        "A section is ranked by the words that it has and by what links to it say, a page by its best section and as a",
-        "whole. `scripts/website/sections.py` makes the index, and `scripts/website/synonyms.toml` groups words that mean",
-        "the same. The last set was committed before the ranking, the synonyms and some guides were changed for the sets",
-        "above it, by the same author. Nothing was changed after it had been asked.",
+        "A section is ranked by the words that it has and by what links to it say, a page by its best section and",
+        "as a whole. `scripts/website/sections.py` makes the index, and `scripts/website/synonyms.toml` groups words",
+        "that mean the same. The last set was committed before the ranking, the synonyms and some guides were changed",
+        "for the sets above it, by the same author. Nothing was changed after it had been asked.",
         "",
         "| Question | Set | First three pages | Place of the answer |",
         "|---|---|---|--:|",

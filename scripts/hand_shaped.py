@@ -150,13 +150,14 @@ def table_row(name: str, row: Counter[str], columns: list[str]) -> str:
 
 
 INTRODUCTION = (
-    "Each family makes kernels of one kind, whose sizes, types, layouts and order of operations depend on a seed. The "
-    "memory of a launch is between pages that may not be accessed and fits exactly on one side; all bytes that can be "
-    "accessed are compared, and so is printed text. Most numbers are small integers, so that sums of floats are exact "
-    "and all bits must be the same, also those of the NaNs in `special_values`; in `product_rounding` they may differ "
-    "by a bound relative to the sum of |a||b| and |acc| (2**-19 for f32, 2**-9 for f16, 2**-46 for f64), unless "
-    "`exact` is set. If the reference engine reports an error, the other engine must report one in the same "
-    "operation. Seeds from 1,000,000,000 on are held out: they were not used to find or fix anything."
+    "Each family makes kernels of one kind, whose sizes, types, layouts and order of operations depend on a seed. The"
+    " memory of a launch is between pages that may not be accessed and fits exactly on one side; all bytes that can "
+    "be accessed are compared, and so is printed text. Most numbers are small integers, so that sums of floats are "
+    "exact and all bits must be the same, also those of the NaNs in `special_values`; in `product_rounding` they may "
+    "differ by a bound relative to the sum of |a||b| and |acc| (2**-19 for f32, 2**-9 for f16, 2**-46 for f64), and "
+    "in all families of products a sum of zeros may be either zero, unless `exact` is set. If the reference engine "
+    "reports an error, the other engine must report one in the same operation. Seeds from 1,000,000,000 on are held "
+    "out: they were not used to find or fix anything."
 )
 COLUMNS = {
     True: "Lowered and fell back count compilations, with and without `exact`: what fell back was run by the reference "

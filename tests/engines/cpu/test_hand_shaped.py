@@ -17,6 +17,7 @@ import hand_shaped
 import tilery
 from parts import children
 from parts.shaped import launch, memory
+from parts.shaped.case import Part
 from parts.shaped.families import FAMILIES, NAMES, family_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs Linux")
@@ -128,3 +129,34 @@ def test_a_death_and_a_hang_have_names_and_the_rest_goes_on(tmp_path: Path) -> N
 
 def test_families_take_turns() -> None:
     assert [family_of(seed) for seed in range(len(NAMES))] == NAMES
+
+
+@pytest.mark.parametrize("emitter", ["old", "loops"])
+def test_products_that_are_all_zeros(emitter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of a loop are zeros, to which negative zeros are added."""
+    monkeypatch.setenv("TILERY_CPU_EMITTER", emitter)
+    found = launch.run_case(1_000_006_597, "", "cpu", (False, True), memory.Slots())
+    assert (found["outcome"], found["lowered"]) == (launch.SAME, 2)
+
+
+def test_either_zero_is_right_without_exact_and_nothing_else_is() -> None:
+    _, case = launch.make(1_000_006_597)
+    module, slots = tilery.parse(case.text), memory.Slots()
+    slots.place(case.regions, False)
+    want: Any = ("", slots.content(), "")
+    (part, *_), starts = case.args, slots.starts()
+    assert isinstance(part, Part)
+    outcomes = []
+    for bits in (0, 1 << 31, 1):
+        memories = list(want[1])
+        content = np.frombuffer(memories[part.region], np.uint8).copy()
+        content[starts[part.region] :].view(np.uint32)[part.start] = bits
+        memories[part.region] = content.tobytes()
+        outcomes.append(launch.either_zero(("", memories, ""), case, module, starts))
+    assert outcomes[0] == outcomes[1] != outcomes[2]
+
+
+def test_what_the_older_emitter_refuses_is_compiled_by_way_of_loops() -> None:
+    """A product of one column, in bf16, whose accumulator is as narrow."""
+    found = launch.run_case(1_500_984, "", "cpu", (False, True), memory.Slots())
+    assert (found["outcome"], found["lowered"], found["fell back"]) == (launch.SAME, 2, 0)

@@ -66,14 +66,21 @@ def lower_kernel(
 ) -> Lowered | None:
     """Lower a kernel; None if the reference engine has to run it."""
     wanted = Specialisation(exact=exact)
-    try:
-        if checks or emitter_of(entry, target) == LOOPS:
+    lowered = None if checks or emitter_of(entry, target) == LOOPS else _by_older(module, entry, target, wanted)
+    if lowered is None:
+        try:
             lowered = lower_by_loops(module, entry, target, wanted, checks)
-        else:
-            lowered = lower(module, entry, target, wanted)
+        except NotLowered:
+            return None
+    return None if lowered.waits else lowered
+
+
+def _by_older(module: Module, entry: Entry, target: Target, wanted: Specialisation) -> Lowered | None:
+    """Lower a kernel without loops; None if loops have to."""
+    try:
+        return lower(module, entry, target, wanted)
     except NotLowered:
         return None
-    return None if lowered.waits else lowered
 
 
 # ---------------------------------------------------------------- what is known about a kernel

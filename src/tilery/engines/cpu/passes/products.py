@@ -164,7 +164,9 @@ def write_floats(c: Context, b: Vectors, s: Product) -> None:
     sums = Sums(c, b, s, sizes.w)
 
     def first(batch: Operand, i: Operand, j: Operand) -> Operand:
-        return b.convert(sums.first(batch, i, j), t)
+        x = b.convert(sums.first(batch, i, j), t)
+        exact = once and c.wanted.exact  # then negative zeros become positive, since sums begin with a zero
+        return b.floating("add", x, Const(t, 0)) if exact else x
 
     def finish(batch: Operand, i: Operand, j: Operand, x: Operand) -> None:
         if not once:

@@ -239,8 +239,16 @@ def mmaf(g: Writer, o: MmaF, out: Buffer) -> None:
     a = packed_lhs(g, o.lhs, t, s, chunk_of(g, o.lhs, t))
     b = packed_rhs(g, o.rhs, t, s, chunk_of(g, o.rhs, t))
     once = element(o.lhs) is not F64 and rounds_once(o)
-    first, finish = (chunk_of(g, o.acc, t), finished(g, o, t, out)) if once else (None, add_last(g, o, t, out))
+    first, finish = (starting(g, o, t), finished(g, o, t, out)) if once else (None, add_last(g, o, t, out))
     blocks(g, t, s, a, b, first, finish, multiply(g, t, s.w, once))
+
+
+def starting(g: Writer, o: MmaF, t: str) -> Chunk:
+    """Return the function that reads the accumulator; with `exact`, without negative zeros: sums begin with a zero."""
+    acc = chunk_of(g, o.acc, t)
+    if not g.wanted.exact:
+        return acc
+    return lambda batch, i, j, w: g.op("fadd", t, w, acc(batch, i, j, w), g.const(0.0, t, w))
 
 
 def add_last(g: Writer, o: MmaF, t: str, out: Buffer) -> Callable[..., None]:

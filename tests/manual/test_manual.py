@@ -83,7 +83,9 @@ def test_links_lead_somewhere() -> None:
             found = (path.parent / target).resolve()
             heads = re.findall(r"^#+ (.*)$", found.read_text("utf-8"), re.M) if found.suffix == ".md" else []
             if not found.exists() or (
-                anchor and heads and anchor[1:] not in {h.lower().replace(" ", "-") for h in heads}
+                anchor
+                and heads
+                and anchor[1:] not in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads}
             ):
                 broken.append(f"{path.name}: {target}{anchor}")
     assert broken == []

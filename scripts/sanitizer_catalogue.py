@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import checkout
-from support.catalogue import FOLDER, Case, cutile_reports_of, names_of, read_cases, reports_of
+from support.catalogue import FOLDER, Case, cutile_reports_of, names_of, read_cases, reports_of, shown
 from tilery.sanitize import Report
 
 PAGE = checkout.LAB / "sanitizer_catalogue.md"
@@ -69,7 +69,7 @@ def judge(path: Path) -> Pair:
     said = all(any(m[:2] == (line, c) and part in m[2] for m in messages) for line, c, part in faulty.faults)
     why = all(any(at == line and part in text for at, text in details) for line, part in faulty.causes)
     others = takes_part.issuperset(faulty.others)
-    texts = ["\n".join([f"{r.check}: {r.message}", *(f"note: {d}" for d in r.details)]) for _, r, _ in found]
+    texts = [shown(r) for _, r, _ in found]
     quiet = not reports(path, twin, checks)
     name = str(path.relative_to(FOLDER))
     return Pair(name, sorted({c for _, c, _ in faulty.faults}), placed, said and why and others, quiet, texts)
@@ -111,7 +111,7 @@ def quotes(pairs: list[Pair], changes: dict[str, str] | None = None) -> list[str
     """Return the drawn reports, with what to change."""
     out = []
     for pair, text in drawn(pairs):
-        out += [f"`{pair}`", "", "```text", re.sub(r"/\S*/", "", re.sub(r"0x[0-9a-f]+", "0x...", text)), "```", ""]
+        out += [f"`{pair}`", "", "```text", text, "```", ""]
         if changes is not None:
             out += [f"Change: {changes.get(pair, 'nobody has read this report yet')}.", ""]
     return out

@@ -147,7 +147,8 @@ def summary(rows: list[dict[str, Any]], roots: list[Path]) -> dict[str, Any]:
             known = lines.setdefault(key, fresh)
             known["tests"] += key not in counted
             counted.add(key)
-            known["hint"] = known["hint"] and report["hint"]
+            if known["hint"] and not report["hint"]:
+                known |= {"hint": False, "message": fresh["message"]}
             others = [each for each in report["places"][1:] if each.get("line")]
             if others:
                 known["from"] = f"{others[0]['note']} (line {others[0]['line']})"

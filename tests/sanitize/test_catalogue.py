@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from support.catalogue import FOLDER, cutile_reports_of, names_of, read_cases, reports_of
+from support.catalogue import FOLDER, cutile_reports_of, names_of, read_cases, reports_of, shown
+from support.oracle import ROOT
 from tilery.sanitize import CHECKS
 
 FILES = sorted(FOLDER.glob("*.mlir"))
 
 
 CUTILE = sorted((FOLDER / "cutile").rglob("*.py"))
+GUIDE = (ROOT / "docs" / "guides" / "sanitizer.md").read_text("utf-8")
+QUOTED = dict(re.findall(r"`(\S+)`\n\n```text\n(.*?)\n```", GUIDE.partition("<!-- reports: begin -->")[2], re.DOTALL))
+"""The reports that the guide quotes, by file."""
 
 
 @pytest.mark.parametrize("path", [*FILES, *CUTILE], ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -24,7 +29,7 @@ def test_faults_are_reported_where_they_are(path: Path, tmp_path: Path) -> None:
         pytest.importorskip("cuda.tile")
         if "import torch" in faulty.text:
             pytest.importorskip("torch")
-        found = cutile_reports_of(faulty, checks, tmp_path / "faulty.py")
+        found = cutile_reports_of(faulty, checks, tmp_path / path.name)
         left = cutile_reports_of(twin, checks, tmp_path / "fixed.py")
     else:
         found, left = reports_of(faulty, checks), reports_of(twin, checks)
@@ -38,6 +43,8 @@ def test_faults_are_reported_where_they_are(path: Path, tmp_path: Path) -> None:
         details = [text for at, r, _ in found if at == line for text in map(str, r.details)]
         assert any(part in text for text in details), details
     assert [(line, r.message) for line, r, _ in left] == []
+    name = str(path.relative_to(FOLDER))
+    assert shown(found[0][1]) == QUOTED.get(name, shown(found[0][1]))
 
 
 def test_every_case_names_the_cause() -> None:
@@ -53,3 +60,9 @@ def test_the_catalogue_has_every_check() -> None:
     counts = Counter(check for path in files for _, check, _ in read_cases(path)[0].faults)
     assert {name for name in CHECKS if counts[name] < 3} == set()
     assert len(files) >= 160 and len(CUTILE) >= 30
+
+
+def test_the_guide_quotes_reports_and_says_what_to_change() -> None:
+    files = {str(path.relative_to(FOLDER)) for path in [*FILES, *CUTILE]}
+    assert len(QUOTED) == 15 and QUOTED.keys() <= files
+    assert GUIDE.count("\nChange: ") == 15 and "nobody has read" not in GUIDE

@@ -77,6 +77,12 @@ def names_of(case: Case) -> str:
     return ",".join(["all", *sorted(hints)])
 
 
+def shown(report: Report) -> str:
+    """Return a report as the guide quotes it: without its place, addresses and folders."""
+    text = "\n".join([f"{report.check}: {report.message}", *(f"note: {each}" for each in report.details)])
+    return re.sub(r"/\S*/", "", re.sub(r"0x[0-9a-f]+", "0x...", text))
+
+
 def reports_of(case: Case, checks: str) -> list[tuple[int, Report, list[int]]]:
     """Run a kernel of Tile IR; each report with the line of its operation, and those of the others."""
     source = Input(text=case.text, file="kernel.mlir")

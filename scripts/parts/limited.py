@@ -1,10 +1,11 @@
-"""Programs and tests of others under a limit of processor time, and how their outcomes are counted."""
+"""Programs and tests of others under limits of processor time and memory, and what pages say about how they ended."""
 
 from __future__ import annotations
 
 import os
 import re
 import resource
+import signal
 import subprocess
 import tempfile
 import threading
@@ -15,6 +16,9 @@ import checkout
 
 PATIENCE = 10
 """How many times as long as its processor time a program may take."""
+GOOD = "ends normally"
+LEAKS = r"nanobind: |- leaked |- \.\.\. skipped|See https://nanobind"
+"""Messages of a library about its objects at the end of a process."""
 Found = dict[str, Any]
 
 
@@ -25,16 +29,25 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": path, "NO_COLOR": "1"} | more
 
 
-def limited(command: list[str], seconds: int, wall: float | None = None, **options: Any) -> tuple[int | None, str, int]:
+def limited(
+    command: list[str], seconds: int, wall: float | None = None, memory: int = 0, **options: Any
+) -> tuple[int | None, str, int]:
     """Run a program: its status, or None if it took too long, what it printed, and its processor time.
 
     `seconds` limits the processor time of each process, so that other work on the machine does not matter. `wall`
-    limits the time until it is stopped, which is for programs that wait for something if it is not given.
+    limits the time until it and its children are stopped, which is for programs that wait for something if it is not
+    given. `memory` are GiB of data for each process.
     """
-    limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # noqa: E731
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        if memory:
+            resource.setrlimit(resource.RLIMIT_DATA, (memory << 30, memory << 30))
+
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True}
     with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, preexec_fn=limit, **options)
-        late = threading.Timer(PATIENCE * seconds if wall is None else wall, process.kill)
+        process = subprocess.Popen(command, stdout=out, preexec_fn=limit, **streams, **options)
+        late = threading.Timer(PATIENCE * seconds if wall is None else wall, os.killpg, (process.pid, signal.SIGKILL))
         late.start()
         _, ended, usage = os.wait4(process.pid, 0)
         late.cancel()
@@ -43,6 +56,20 @@ def limited(command: list[str], seconds: int, wall: float | None = None, **optio
         text = out.read().decode(errors="replace")
     used = usage.ru_utime + usage.ru_stime
     return None if status < 0 or used >= seconds else status, text, round(used)
+
+
+def last_line(text: str, status: int | None) -> str:
+    """Return the line that tells how a program ended: its error, or what it printed last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip(" =-")]
+    lines = [line for line in lines if not re.match(LEAKS, line)]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b|error:|E  ", line)]
+    said = errors[-1] if status and errors else lines[-1] if lines else ""
+    return said.strip("= ")[:160]
+
+
+def cell(text: str) -> str:
+    """Return a line of output as a cell of a table."""
+    return f"`{text.replace('|', '¦').replace('`', chr(39))}`" if text else ""
 
 
 def revision(folder: Path) -> str:

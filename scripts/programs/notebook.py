@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import checkout
-from parts.limited import revision
+from parts.limited import GOOD, cell, environment, revision
 
 REPORT = checkout.LAB / "notebooks.md"
 REPOSITORY = "NVIDIA/accelerated-computing-hub"
@@ -81,9 +81,8 @@ def page(found: dict[str, list[dict[str, Any]]], commit: str, engine: str) -> st
         lines += [f"{good} of {len(rows)} code cells end normally on engine `{engine}`.", ""]
         lines += ["| cell | result | time | last line |", "|--:|---|--:|---|"]
         for row in rows:
-            result = f"`{row['error']}`" if row["error"] else "ends normally"
-            last = row["last"].replace("|", "¦").replace("`", "'")
-            lines.append(f"| {row['cell']} | {result} | {row['seconds']:.1f} s | {f'`{last}`' if last else ''} |")
+            said = cell(row["error"]) or GOOD
+            lines.append(f"| {row['cell']} | {said} | {row['seconds']:.1f} s | {cell(row['last'])} |")
         lines.append("")
     return "\n".join([*lines, "## Not measured", "", NOT_MEASURED, ""])
 
@@ -96,8 +95,7 @@ def main() -> int:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         add_kernel(Path(folder), args.engine)
-        path = os.pathsep.join(filter(None, [str(checkout.ROOT / "src"), os.environ.get("PYTHONPATH")]))
-        os.environ |= OWN | {"JUPYTER_PATH": folder, "PYTHONPATH": path}
+        os.environ |= environment(JUPYTER_PATH=folder, **OWN)
         found = {name: execute(args.checkout / name, args.limit) for name in NOTEBOOKS}
     checkout.publish(page(found, revision(args.checkout), args.engine), REPORT)
     return int(any(row["error"] for rows in found.values() for row in rows))

@@ -10,13 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import resource
-import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -26,14 +21,11 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import checkout
+from parts.limited import GOOD, Found, cell, environment, last_line, limited
 
 LIST = Path(__file__).with_name("programs.toml")
 NUMBERS = checkout.LAB / "programs.json"
 REPORT = checkout.LAB / "programs.md"
-GOOD = "ends normally"
-LEAKS = r"nanobind: |- leaked |- \.\.\. skipped|See https://nanobind"
-"""Messages of a library about its objects at the end of a process."""
-Found = dict[str, Any]
 
 
 class Program(NamedTuple):
@@ -71,43 +63,18 @@ def outcome(program: Program, folder: Path, args: argparse.Namespace) -> Found:
     found = subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
     if not found.stdout.startswith(program.repository["revision"]):
         raise SystemExit(f"{folder} is not at {program.repository['revision']}")
-    path = os.pathsep.join(filter(None, (str(checkout.ROOT / "src"), os.environ.get("PYTHONPATH"))))
-    env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", "MPLBACKEND": "Agg"}
-    start = time.time()
-    status, text = finish(program.command(args.engine), folder, env, args)
-    lines = [line.strip() for line in text.decode(errors="replace").splitlines() if line.strip(" =-")]
-    lines = [line for line in lines if not re.match(LEAKS, line)]
+    command = [sys.executable, "-m", *program.command(args.engine)]
+    env = environment(PYTHONUNBUFFERED="1", MPLBACKEND="Agg")
+    status, text, used = limited(command, args.limit, memory=args.memory, cwd=folder, env=env)
     return {
         "engine": args.engine,
         "status": status,
-        "seconds": round(time.time() - start),
+        "seconds": used,
         "limit": args.limit,
-        "last": last(lines, status)[:160],
+        "last": last_line(text, status),
         "cutile": version("cuda-tile"),
         "torch": version("torch"),
     }
-
-
-def finish(command: list[str], folder: Path, env: dict[str, str], args: argparse.Namespace) -> tuple[int | None, bytes]:
-    """Run a command with a limit of time and memory; return its status, None if it took too long, and its output."""
-    memory = args.memory << 30
-    with subprocess.Popen(
-        [sys.executable, "-m", *command],
-        cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)),
-    ) as process:  # fmt: skip
-        try:
-            text, _ = process.communicate(timeout=args.limit)
-            return process.returncode, text
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # the processes that it started too
-            return None, process.communicate()[0]
-
-
-def last(lines: list[str], status: int | None) -> str:
-    """Return the line that tells how a program ended: its error, or what it printed last."""
-    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line) or line.startswith("error:")]
-    return errors[-1] if status and errors else lines[-1] if lines else ""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -187,11 +154,6 @@ def row(program: Program, found: Found, note: str) -> str:
     return f"| {program.repository['name']}: `{program.script}` | {shown} | {cell(found['last'])} | {note} |"
 
 
-def cell(text: str) -> str:
-    """Make a line of output fit for a table."""
-    return f"`{text.replace('|', '¦').replace('`', chr(39))}`" if text else ""
-
-
 INTRODUCTION = """\
 `scripts/programs/run.py` wrote this page. It runs programs of other people, unchanged, by `tilery cutile run SCRIPT`
 with the stand-ins for torch, CuPy, `cuda.core` and `cuda.bindings` that [the guide](../../guides/cutile.md) describes.
@@ -217,7 +179,7 @@ def main() -> int:
         "--only", nargs="*", metavar="TEXT", help="programs whose owner/name:path has it; others are kept"
     )
     verb.add_argument("--engine", default="reference")
-    verb.add_argument("--limit", type=int, default=60, help="seconds for each program")
+    verb.add_argument("--limit", type=int, default=60, help="seconds of processor time for each program")
     verb.add_argument("--memory", type=int, default=6, help="GiB of data for each program")
     verb = verbs.add_parser("redraw", help=redraw.__doc__)
     verb.set_defaults(run=redraw)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import checkout
-from parts.limited import Found, environment, limited, outcomes, revision
+from parts.limited import GOOD, Found, cell, environment, last_line, limited, outcomes, revision
 
 LIST = Path(__file__).with_name("unseen.toml")
 NUMBERS = checkout.LAB / "unseen_programs.json"
@@ -31,7 +31,6 @@ REPORT = checkout.LAB / "unseen_programs.md"
 WAYS = {"cpu": ["cpu"], "reference": ["reference"], "sanitized": ["reference", "all"]}
 """The ways to run a program: an engine, and what the sanitizer checks."""
 HOW = ["cutile", "pytest", "cpp", "compile"]
-GOOD = "ends normally"
 REPORTED = r"^(?:error|hint|warning): "
 """The first line of a report of the sanitizer."""
 
@@ -108,11 +107,7 @@ def outcome(program: Program, way: str, args: argparse.Namespace) -> Found:
         name = re.sub(r"\W+", "-", f"{program.key}-{way}")[-120:]
         args.output.mkdir(parents=True, exist_ok=True)
         (args.output / f"{name}.txt").write_text(text, "utf-8")
-    text = re.sub(r"^(?:nanobind:|See https://nanobind| - leaked| - \.\.\. skipped).*\n?", "", text, flags=re.M)
-    lines = [line.strip() for line in text.splitlines() if line.strip(" =-")]
-    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b|error:|E  ", line)]
-    said = errors[-1] if status and errors else lines[-1] if lines else ""
-    facts = {"status": status, "seconds": used, "limit": args.limit, "last": said.strip("= ")[:160]}
+    facts = {"status": status, "seconds": used, "limit": args.limit, "last": last_line(text, status)}
     if program.repository["how"] == "pytest":
         facts["tests"] = outcomes(text)
     if way == "sanitized":
@@ -189,11 +184,6 @@ def page(found: Found) -> str:
 
 def name_of(program: Program) -> str:
     return f"{program.repository['name']}: `{program.line}`"
-
-
-def cell(text: str) -> str:
-    """Make a line of output fit for a table."""
-    return f"`{text.replace('|', '¦').replace('`', chr(39))}`" if text else ""
 
 
 def main() -> None:

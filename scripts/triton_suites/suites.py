@@ -24,6 +24,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.metadata import version
@@ -39,9 +40,10 @@ SECONDS = 100
 FILE_SECONDS = 1200
 """The time for all tests of a file."""
 TITLES = {"tritonbench": "TritonBench-G", "liger": "Liger-Kernel", "fla": "flash-linear-attention"}
-TITLES |= {"flaggems": "FlagGems", "mamba": "Mamba", "lightllm": "LightLLM"}
+TITLES |= {"flaggems": "FlagGems", "mamba": "Mamba", "lightllm": "LightLLM", "vllm": "vLLM"}
 FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"], "flaggems": ["tests"]}
-FOLDERS |= {"mamba": ["tests/ops/triton"], "lightllm": ["unit_tests"]}
+FOLDERS |= {"mamba": ["tests/ops/triton"], "lightllm": ["unit_tests"], "vllm": ["tests"]}
+PLUGINS = {"vllm": ["-p", "vllm_device"]}
 PREFIXES = ("tests/ops/triton/", "tests/", "test/transformers/", "unit_tests/")
 """Prefixes of file names that the page leaves out."""
 OTHER_LANGUAGES = ("cute", "cutile", "tilelang")
@@ -126,11 +128,11 @@ def clean(reason: str) -> str:
     return re.sub(r"/[\w./+-]*/", "", reason)[:300]
 
 
-def run_tests(root: Path, file: str, engine: str, cases: int, seconds: float) -> list[Row]:
+def run_tests(root: Path, file: str, engine: str, cases: int, seconds: float, plugins: Sequence[str] = ()) -> list[Row]:
     """Run the tests of a file for at most some seconds; a row per test."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "--maxfail=1000", "-p", "no:cacheprovider"]
-        command += ["-p", "tilery.triton.pytest", "-p", "sampling", "--tilery-engine", engine]
+        command += ["-p", "tilery.triton.pytest", "-p", "sampling", *plugins, "--tilery-engine", engine]
         command += ["--tilery-results", folder, "-k", f"not {MANY_GPUS}", file]
         path = os.pathsep.join([str(HERE), str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
         env = dict(
@@ -189,7 +191,8 @@ def run(args: argparse.Namespace) -> None:
         if suite == "tritonbench":
             rows = [run_program(root / name, args.engine) | {"test": name}]
         else:
-            rows = run_tests(root, known[name], args.engine, args.cases, min(FILE_SECONDS, left))
+            most = min(FILE_SECONDS, left)
+            rows = run_tests(root, known[name], args.engine, args.cases, most, PLUGINS.get(suite, ()))
         counts = Counter(row["outcome"] for row in rows)
         print(name, dict(counts), *(row.get("reason", "") for row in rows[:3]), flush=True)
         with writing:
@@ -250,8 +253,8 @@ def page() -> str:
         "error: it has no expected results. Tests of the other suites compare with torch. Of each test function the",
         f"smallest case runs. A program or test may take {SECONDS} seconds on a busy machine (TritonBench-G: 240). A",
         "third of the files was held out, by `heldout.toml`: no rule was written for them. Of the suites that were",
-        "added last (FlagGems, Mamba, LightLLM) all files were listed before the first was run. Tests of several GPUs",
-        "and of kernels in other languages are left out.",
+        "added last (FlagGems, Mamba, LightLLM, vLLM) all files were listed before the first was run. Tests of several",
+        "GPUs and of kernels in other languages are left out.",
         "",
         "| suite | engine, Triton | files | run | passed | failed | failed before a launch | too long | skipped |",
         "|---|---|---|--:|--:|--:|--:|--:|--:|",

@@ -21,7 +21,11 @@ COMPILED = ("_C", "_C_stable_libtorch", "_moe_C", "_moe_C_stable_libtorch")
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the device before any test is imported, after the plugin of the session."""
     known = importlib.metadata.version
-    importlib.metadata.version = lambda name: "0.0.0" if name == "vllm" else known(name)
+
+    def version(distribution_name: str) -> str:
+        return "0.0.0" if distribution_name == "vllm" else known(distribution_name)
+
+    importlib.metadata.version = version
     for name in COMPILED:
         sys.modules[f"vllm.{name}"] = ModuleType(f"vllm.{name}")
     device = import_module("vllm.platforms.cuda").NonNvmlCudaPlatform()

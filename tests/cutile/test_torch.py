@@ -319,6 +319,19 @@ def test_memory_statistics() -> None:
     assert 0 < free <= total
 
 
+def test_the_accelerator_is_the_device() -> None:
+    """`torch.accelerator` has other names for some functions of `torch.cuda`."""
+    x = torch.ones(1 << 10, device=f"cuda:{torch.accelerator.current_device_index()}")
+    torch.accelerator.set_device_index(0)
+    with torch.accelerator.device_index(x.device.index):
+        torch.accelerator.synchronize()
+    assert torch.accelerator.memory_allocated() == torch.cuda.memory_allocated() >= x.nbytes
+    torch.accelerator.reset_peak_memory_stats()
+    assert torch.accelerator.max_memory_allocated() >= x.nbytes
+    assert torch.accelerator.memory_stats() == torch.cuda.memory_stats()
+    torch.accelerator.empty_cache()
+
+
 def test_streams_and_ranges() -> None:
     stream = torch.cuda.Stream()
     x = torch.ones(16, device="cuda")

@@ -64,12 +64,29 @@ def enter(stack: ExitStack) -> None:
     stack.enter_context(patch.object(threading.Thread, "run", run_in_mode))
 
 
+ACCELERATOR = {
+    **dict.fromkeys(("current_device_index", "current_device_idx"), "current_device"),
+    **dict.fromkeys(("set_device_index", "set_device_idx"), "set_device"),
+    "device_index": "device",
+    "get_memory_info": "mem_get_info",
+    "reset_accumulated_memory_stats": "reset_accumulated_memory_stats",
+    **{
+        name: name
+        for name in (
+            *("empty_cache", "memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved"),
+            *("memory_stats", "reset_peak_memory_stats", "set_stream"),
+        )
+    },
+}
+"""What of `torch.accelerator` does the same as something of `torch.cuda`; a release of torch may not have all of it."""
+
+
 def replacements() -> Iterator[tuple[Any, str, Any]]:
     """Yield what to patch in torch beside `torch.cuda`."""
     import torch
     import torch.utils._triton as about_triton
 
-    from .torch_cuda import streams
+    from .torch_cuda import cuda_functions, streams
     from .torch_mode import get_default_device, set_default_device
 
     yield torch._C, "_to_dlpack", refuse_dlpack(torch._C._to_dlpack)
@@ -91,6 +108,10 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     yield torch.accelerator, "current_accelerator", lambda *values, **options: torch.device("cuda")
     yield torch.accelerator, "current_stream", lambda *values, **options: streams()[-1]
     yield torch.accelerator, "synchronize", lambda *values, **options: STATE.synchronize()
+    own = cuda_functions()
+    for name, of_cuda in ACCELERATOR.items():
+        if hasattr(torch.accelerator, name):
+            yield torch.accelerator, name, own[of_cuda]
     classes = torch.amp.autocast_mode.autocast
     yield classes, "__init__", autocast(classes.__init__)
     for name in ("is_autocast_enabled", "get_autocast_dtype", "set_autocast_enabled", "set_autocast_dtype"):

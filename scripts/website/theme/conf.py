@@ -24,6 +24,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 myst_all_links_external = False
 default_role = "code"
+smartquotes_action = "qe"  # two hyphens begin an option
 pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
 html_theme = "furo"
 html_title = f"tilery {release}"

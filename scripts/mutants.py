@@ -177,6 +177,7 @@ def ask_golden(args: argparse.Namespace) -> int:
     drawn = parts(args.count)
     done = results([args.results])
     mutants = [each for part in args.part for each in drawn[part] if not args.only or each.id in args.only]
+    mutants = chosen(mutants, len(mutants), "evenly")  # of each part the same share, wherever the time ends
     mutants = [each for each in mutants if args.again or "golden" not in done.get(each.id, {})]
     (FOLDER / "golden").mkdir(exist_ok=True)
     [copy] = make_copies(checkout.ROOT, FOLDER / "golden", 1, files_of(checkout.ROOT))

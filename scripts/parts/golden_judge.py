@@ -21,8 +21,10 @@ from .random_mutants import PACKAGES, Mutant, changed
 
 MEMORY = 8 << 30
 """The address space of a process."""
-PATIENCE = 30.0
-"""The seconds that a group of rows may take beyond four times those that it took before."""
+PATIENCE = 5.0
+"""The seconds of processor time that a group of rows may take beyond four times those that it took before."""
+SLOWNESS = 10
+"""How many seconds may go by for each of these, on a machine that has other work."""
 
 
 @dataclass
@@ -50,6 +52,10 @@ class Groups:
             if lines if mutant.at_import else mutant.line in lines:
                 found.append(name)
         return sorted(found, key=self.seconds.__getitem__)
+
+    def allowed(self, name: str) -> float:
+        """Return the seconds of processor time that a group may take."""
+        return 4 * self.seconds.get(name, 60) + PATIENCE
 
     def within(self, names: list[str], budget: float) -> list[str]:
         """Return the first of some groups, as many as take no longer than a budget."""
@@ -109,7 +115,7 @@ def compute(
             file = folder / f"golden{slot}.json"
             file.unlink(missing_ok=True)
             now = time.monotonic()
-            allowed = sum(4 * groups.seconds.get(name, 60) for name in task.groups) + PATIENCE
+            allowed = SLOWNESS * (PATIENCE + sum(map(groups.allowed, task.groups)))
             pid = os.fork()
             if pid == 0:
                 _child(task, groups, copy, file)
@@ -122,13 +128,14 @@ def compute(
             late = now > min(each.until, deadline)
             if late:
                 os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-            elif os.waitpid(pid, os.WNOHANG) == (0, 0):
+            ended, status = os.waitpid(pid, 0 if late else os.WNOHANG)
+            if not ended:
                 continue
             del running[pid]
             free.append(slots.pop(pid))
             if late and now >= deadline:
                 continue
+            late = late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF)
             yield each.task, _answer(each, late, now)
 
 
@@ -203,6 +210,7 @@ def _compare(task: Task, groups: Groups) -> Outcome:
 
         for name in task.groups:
             known = groups.digests[name]
+            signal.setitimer(signal.ITIMER_PROF, groups.allowed(name))  # ends the process
             number = -1
             for number, text in enumerate(GROUPS[name]()):
                 if number >= len(known) or known[number] not in ("", digest(text)):
@@ -236,9 +244,9 @@ def _learn(task: Task, copy: Path) -> Groups:
     for path, line in sorted(hits):
         lines.setdefault(path.removeprefix(root), []).append(line)
     for name in task.groups:
-        started = time.monotonic()
+        started = time.process_time()
         again = [digest(text) for text in GROUPS[name]()]
-        found.seconds[name] = time.monotonic() - started
+        found.seconds[name] = time.process_time() - started
         found.lines[name] = lines
         # A row that is not the same twice says nothing, as one that the table leaves open.
         known = load().get(name, [])

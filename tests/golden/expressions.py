@@ -558,3 +558,114 @@ def elements(element: str, count: int, rng: random.Random) -> bytes:
         found = [corner(bits, rng) & ((1 << bits) - 1) for _ in range(12)]
     numbers = (rng.choice(found) if rng.random() < 0.8 else rng.getrandbits(bits) for _ in range(count))
     return b"".join(number.to_bytes(bits // 8, "little") for number in numbers)
+
+
+def assume_kernel(rng: random.Random) -> str:
+    """Return a kernel of promises about promises, some of them used twice, or after something that has an effect."""
+    pick = rng.choice
+    shape = pick(("", "8x", "4x8x"))
+    type = f"tile<{shape}i32>"
+    ones = "1x" * shape.count("x")
+    lines = [f"%o = reshape %n : tile<i32> -> tile<{ones}i32>", f"%v0 = broadcast %o : tile<{ones}i32> -> {type}"]
+    used, last = [], "%v0"
+    for number in range(rng.randrange(2, 7)):
+        low, high = sorted((pick((0, 1, 3, 8, -4)), pick((0, 2, 8, 64, 1000))))
+        bounded = pick((f"<{low}, {high}>", f"<{low}, ?>", f"<?, {high}>", "<?, ?>"))
+        predicates = [f"bounded{bounded}", f"bounded{bounded}", f"div_by<{pick((1, 2, 8, 16))}>"]
+        if shape:
+            sizes = ", ".join(str(pick((1, 2, 4))) for _ in ones[::2])
+            along = rng.randrange(shape.count("x"))
+            predicates += [f"same_elements<[{sizes}]>", f"div_by<{pick((2, 8))}, every {pick((2, 4))} along {along}>"]
+        last = f"%v{number + 1}"
+        lines.append(f"{last} = assume #cuda_tile.{pick(predicates)}, %v{number} : {type}")
+        if rng.random() < 0.2:
+            used.append(last)
+        match rng.randrange(8):
+            case 0:
+                lines.append(f'%e{number} = print_tko "here %i", %n : tile<i32> -> token')
+            case 1:
+                used.append(f"%x{number}")
+                lines.append(f"%x{number} = addi %v{number}, {last} : {type}")
+    lines.append(f"%k = constant <i32: {pick((1, 2, 8, 9, 64, 65, 1000))}> : {type}")
+    lines.append(f"%rest = {pick(('remi', 'divi', 'mini', 'maxi'))} {last}, %k signed : {type}")
+    lines.append(f"%less = cmpi {pick(PREDICATES)} {last}, %k, {pick(SIGNS)} : {type} -> tile<{shape}i1>")
+    lines.append(f"%sum = select %less, {last}, %rest : tile<{shape}i1>, {type}")
+    used += ["%rest", "%sum"]
+    lines += [f'%p{at} = print_tko "%i", {value} : {type} -> token' for at, value in enumerate((*used, last))]
+    return "entry @k(%n: tile<i32>) {\n" + "\n".join(lines) + "\nreturn\n}\n"
+
+
+STORED = ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "f8E4M3FN", "f4E2M1FN", "f4E2M1FN")
+PADDINGS = ("", "", "padding_value = zero, ", "padding_value = nan, ", "padding_value = neg_inf, ")
+
+
+def view_kernel(rng: random.Random) -> tuple[str, str]:
+    """Return a kernel that copies a tile from one view to another, and the type of an element.
+
+    Its parameters are two pointers and four numbers, which are sizes, strides and positions.
+    """
+    pick = rng.choice
+    element = pick(STORED)
+    rank = pick((1, 2, 2, 3))
+    tile = [*(pick((1, 2, 4, 8)) for _ in range(rank - 1)), pick((2, 2, 4, 8))]
+    shape = "x".join(map(str, tile))
+    numbers = [pick((0, 0, 1, 1, 2, 3, 5, -1)) for _ in range(3)]
+    lines = [f"%k{at} = constant <i32: {number}> : tile<i32>" for at, number in enumerate(numbers)]
+    lines.append("%bx, %by, %bz = get_tile_block_id : tile<i32>")
+    padding = pick(PADDINGS) if element[0] in "bf" else pick(PADDINGS[:3])
+
+    def view(name: str, base: str, padding: str) -> tuple[str, str]:
+        """Write a view and a list of its indices; return its type, and the types of the indices."""
+        sizes = [pick((size, size * 2, size * 3 - 1, 7)) for size in tile]
+        strides, step = [], 1
+        for size in reversed(sizes):
+            strides.insert(0, step)
+            step *= pick((size, size, size, size + 2))
+        if rng.random() < 0.2:
+            rng.shuffle(strides)
+        given = [pick(("%n", "%m")) if rng.random() < 0.25 else size for size in sizes]
+        along = [pick(("%n", "%s")) if rng.random() < 0.2 else stride for stride in strides]
+        asked = ["?" if isinstance(each, str) else str(each) for each in given]
+        steps = ["?" if isinstance(each, str) else str(each) for each in along]
+        tensor = f"tensor_view<{'x'.join(asked)}x{element}, strides=[{','.join(steps)}]>"
+        dynamic = " : tile<i32>" if "?" in asked + steps else " :"
+        lines.append(
+            f"%{name}t = make_tensor_view {base}, shape = [{', '.join(map(str, given))}], "
+            f"strides = [{', '.join(map(str, along))}]{f'{dynamic} ->' if '?' in asked + steps else dynamic} {tensor}"
+        )
+        dims = rng.sample(range(rank), rank)
+        swapped = f", dim_map=[{', '.join(map(str, dims))}]" if rng.random() < 0.3 else ""
+        kinds = ["tile<i32>"] * rank
+        match pick(("partition", "partition", "strided", "gather_scatter")):
+            case "partition":
+                type, word = f"partition_view<tile=({shape}), {padding}{tensor}{swapped}>", "partition"
+            case "strided":
+                moves = ",".join(str(pick((1, 2, 3, size, size))) for size in tile)
+                type = f"strided_view<tile=({shape}), traversal_strides=[{moves}], {padding}{tensor}{swapped}>"
+                word = "strided"
+            case _:
+                sparse = rng.randrange(rank)
+                type = f"gather_scatter_view<tile=({shape}), {padding}{tensor}, sparse_dim={sparse}>"
+                word = "gather_scatter"
+                kinds[sparse] = f"tile<{tile[sparse]}xi32>"
+        lines.append(f"%{name} = make_{word}_view %{name}t : {type}")
+        indices = []
+        for dim, kind in enumerate(kinds):
+            if kind == "tile<i32>":
+                indices.append(pick(("%bx", "%by", "%k0", "%k1", "%k2")))
+                continue
+            size = tile[dim]
+            positions, way = f"%{name}p", pick(("addi", "addi", "muli", "xori"))
+            lines.append(f"%{name}i = iota : {kind}")
+            lines.append(f"%{name}1 = reshape {pick(('%bx', '%k0', '%s'))} : tile<i32> -> tile<1xi32>")
+            lines.append(f"%{name}2 = broadcast %{name}1 : tile<1xi32> -> {kind}")
+            lines.append(f"{positions} = {way} %{name}i, %{name}2 : tile<{size}xi32>")
+            indices.append(positions)
+        return f"%{name}[{', '.join(indices)}]", f"{type}, {', '.join(kinds)}"
+
+    where, types = view("v", "%x", padding)
+    lines.append(f"%a, %t = load_view_tko weak {where} : {types} -> tile<{shape}x{element}>, token")
+    to, types = view("w", "%y", "")
+    lines.append(f"%u = store_view_tko weak %a, {to} token = %t : tile<{shape}x{element}>, {types} -> token")
+    head = ", ".join([f"%{name}: tile<ptr<{element}>>" for name in "xy"] + [f"%{name}: tile<i32>" for name in "nmsr"])
+    return f"entry @k({head}) {{\n" + "\n".join(lines) + "\nreturn\n}\n", element

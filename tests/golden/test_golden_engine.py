@@ -10,6 +10,16 @@ def test_recorded(part: str) -> None:
     check(part)
 
 
+@parts("engine/observed")
+def test_observed(part: str) -> None:
+    check(part)
+
+
+@parts("engine/views")
+def test_views(part: str) -> None:
+    check(part)
+
+
 @parts("engine/expressions")
 def test_expressions(part: str) -> None:
     check(part)

@@ -25,6 +25,11 @@ def test_expressions(part: str) -> None:
     check(part)
 
 
+@parts("passes/assumes")
+def test_assumes(part: str) -> None:
+    check(part)
+
+
 @parts("passes/loops")
 def test_loops(part: str) -> None:
     check(part)
@@ -37,6 +42,11 @@ def test_rename(part: str) -> None:
 
 @parts("passes/views")
 def test_views(part: str) -> None:
+    check(part)
+
+
+@parts("passes/pieces")
+def test_pieces(part: str) -> None:
     check(part)
 
 

@@ -15,6 +15,11 @@ def test_parts(part: str) -> None:
     check(part)
 
 
+@parts("print/named")
+def test_named(part: str) -> None:
+    check(part)
+
+
 @parts("print/illegal")
 def test_illegal(part: str) -> None:
     check(part)

@@ -8,11 +8,16 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
-from golden.expressions import element_kernel, elements, expressions
+import numpy as np
+
+import tilery
+from golden.expressions import element_kernel, elements, expressions, view_kernel
 from golden.launches import block_alone, exact, launched, module_of, observed
 from golden.material import rng_of, stored
 from golden.table import group
+from tilery.ir import walk
 from tilery.text.parse.parser import parse
+from tilery.types import SCALARS
 from tilery.verifier.verify import verify
 
 PARTS = 4
@@ -30,7 +35,8 @@ def described(row: dict[str, Any], number: int) -> Iterator[str]:
     if number % 5 == 0 and m.entry(row["entry"]).blocks:
         threads, together = launched(row, m, batch=1, threads=2)
         assert row.get("racy") or not (alone and together) or (alone == together and one == threads), "threads"
-    digests = [blake2b(content, digest_size=6).hexdigest() for content in contents] if exact(m) else [len(contents)]
+    certain = exact(m) and contents == alone == some
+    digests = [blake2b(content, digest_size=6).hexdigest() for content in contents] if certain else [len(contents)]
     yield f"{said}\n{one}\n{three}\n{digests}"
     if number % 2 == 0:
         options = ({}, {"batch": 1})[number // 2 % 2]
@@ -46,6 +52,28 @@ def recorded(part: int) -> Iterator[str]:
     """Launches of other tests."""
     for number, row in enumerate(islice(stored()["launches"], part, None, PARTS)):
         yield from described(row, number)
+
+
+@group("engine/observed")
+def on_observed() -> Iterator[str]:
+    """Launches of which observers see some operations, tile blocks and values."""
+    rows = [row for row in stored()["launches"] if row["text"].count("\n") > 8]
+    for number, row in enumerate(rows[::4]):
+        rng = rng_of("observed", number)
+        m = tilery.parse(row["text"], file="a/k.mlir")
+        ops = list(walk(m.entry(row["entry"])))
+        o = rng.choice(ops)
+        line = rng.randrange(2, row["text"].count("\n") + 1)
+        filters: list[dict[str, Any]] = [
+            {"ops": [o.name]},
+            {"ops": [rng.choice(("addj", "entry", "global", "constant", "yield", "for"))]},
+            {"lines": [line, f"k.mlir:{line + 1}", f"./a/k.mlir:{line + 2}", f"b/k.mlir:{line + 3}", "k.mlir:x"]},
+            {"values": [*o.results, *o.operands][:2]},
+            {"blocks": rng.sample([0, 1, (1,), (0, 1), (1, 0, 0), (5, 0, 0)], 2), "ops": [o.name, "store_ptr_tko"]},
+            {"when": lambda *values: any(isinstance(each, np.ndarray) and each.ndim > 1 for each in values)},
+        ]
+        for each in rng.sample(filters, 3):
+            yield observed(row, m, tokens=number % 2 == 0, **each)
 
 
 @group("engine/expressions", 2)
@@ -66,6 +94,27 @@ def on_expressions(part: int) -> Iterator[str]:
                 *(rng.randrange(-128, 128) for _ in range(3)),
                 number % 2,
             ],
+        }
+        yield from described(row, number)
+
+
+@group("engine/views", 2)
+def on_views(part: int) -> Iterator[str]:
+    """Copies from one view to another of each kind, inside of tensors, across their ends and outside of memory."""
+    for number in range(110):
+        rng = rng_of("view", part, number)
+        text, element = view_kernel(rng)
+        m = parse(text)
+        assert not verify(m), verify(m)[0].message
+        item = max(SCALARS[element].bits // 8, 1)
+        args = [{"region": at, "start": 64, "length": 600, "item": item} for at in range(2)]
+        row = {
+            "text": text,
+            "entry": "k",
+            "grid": (rng.choice((1, 2, 5)), rng.choice((1, 1, 3)), 1),
+            "regions": [{"seed": number, "size": 700 * item}] * 2,
+            "args": [*args, *(rng.choice((0, 1, 3, 7, 8, 16)) for _ in range(4))],
+            "racy": True,
         }
         yield from described(row, number)
 

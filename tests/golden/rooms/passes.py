@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+from base64 import b64encode
 from collections.abc import Iterator
 from itertools import islice
 
-from golden.expressions import expressions, float_constants, loop_kernel, pointer_kernel
+from golden.expressions import assume_kernel, expressions, float_constants, loop_kernel, pointer_kernel
 from golden.launches import launched
 from golden.material import changed as changed_module
 from golden.material import modules, parsed, rng_of, stored
 from golden.shown import outcome
 from golden.table import group
+from support.mutation import mutate
 from tilery.ir import clone, walk
 from tilery.ops import Module
 from tilery.passes import HOMES, parse_pipeline, run_pipeline
@@ -24,7 +26,7 @@ from tilery.verifier.verify import verify
 ALONE = [name for name in HOMES if name != "rename-symbol"]
 OPTIONS = (
     "simplify{depth=1}",
-    "simplify{depth=2 mode=masks}".replace(" ", ","),
+    "simplify{depth=2 mode=masks}",
     "simplify{mode=integers}",
     "loop-split{split-threshold=3}",
     "loop-split{split-threshold=0}",
@@ -33,6 +35,9 @@ OPTIONS = (
     "fold-known,simplify,canonicalize,dce",
     "synthesize-debug-info-scopes,canonicalize,licm",
 )
+
+PIECES = (4096, 16, 4096)
+"""The elements of a kernel's input, its table and its output."""
 
 
 def after(m: Module, pipeline: str) -> str:
@@ -99,6 +104,16 @@ def on_expressions(part: int) -> Iterator[str]:
         yield after(m, rng_of(part, number).choice((*OPTIONS, "documented", "licm", "loop-split")))
 
 
+@group("passes/assumes")
+def on_assumes() -> Iterator[str]:
+    """Chains of promises about one value."""
+    for number in range(120):
+        m = parse(assume_kernel(rng_of("assume", number)))
+        assert not verify(m), verify(m)[0].message
+        for pipeline in ("merge-assumes", "fold-known", "merge-assumes,canonicalize,cse,dce"):
+            yield after(m, pipeline)
+
+
 @group("passes/loops", 2)
 def on_loops(part: int) -> Iterator[str]:
     """Loops whose bodies branch on the counter."""
@@ -120,11 +135,11 @@ def renamed() -> Iterator[str]:
     """Symbols with new names."""
     for number, m in enumerate([m for m in [*modules(), *parsed()] if m.entries][::2]):
         rng = rng_of("rename", number)
-        names = [*(o.sym_name for o in m.entries), *(o.sym_name for o in m.globals)]
-        old = rng.choice((*names, *names, "nobody", f"kernels::{names[0]}", f"{m.sym_name}::{names[-1]}", ""))
-        new = rng.choice(("fresh", "fresh", names[-1], "", "a b"))
-        more = rng.choice(("", "", " update-uses=false", f" scope={names[0]}", " scope=kernels"))
-        options = f"symbol-to-rename={old},new-name={new}{more.replace(' ', ',')}" if new else f"symbol-to-rename={old}"
+        names = [o.sym_name for o in (*m.entries, *m.globals) if o.sym_name.isidentifier()] or ["nobody"]
+        old = rng.choice((*names, *names, f"{m.sym_name}::{names[-1]}", "nobody", f"nowhere::{names[0]}"))
+        new = rng.choice(("fresh", "fresh", "fresh", "fresh", names[-1], ""))
+        more = rng.choice(("", "", "", " update-uses=false", f" scope={names[0]}", f" scope={m.sym_name}"))
+        options = f"symbol-to-rename={old} new-name={new}{more}" if new else f"symbol-to-rename={old}"
         yield after(m, f"rename-symbol{{{options}}}")
         copy: Module = clone(m)
         rename_symbols(copy, lambda name: f"{name}_{len(name)}")
@@ -162,6 +177,35 @@ def to_views() -> Iterator[str]:
             }
             before, now = launched(row, m), launched(row, changed)
             assert before[1] == now[1] or not before[1] or not now[1], "views leave other memory than pointers"
+
+
+@group("passes/pieces", 2)
+def to_pieces(part: int) -> Iterator[str]:
+    """Kernels whose pointers are affine up to a limit: two forms of each access, which leave the same memory."""
+    for number, text in enumerate(stored()["pieces"][part::2]):
+        m = parse(text)
+        for again in range(8):
+            rng = rng_of("pieces", part, number, again)
+            values = [rng.choice((7, 8, 16, 17, 30, 31, 40, 63)), rng.choice((9, 16, 33, 50)), rng.randrange(200)]
+            bits = [-1 if rng.random() < 0.1 else value.bit_length() for value in values]
+            grid = (rng.choice((1, 3, 5)), 1, 1)
+            entry = m.entries[0].sym_name
+            changed = with_views(m, entry, (-1, -1, -1, *bits, *(n.bit_length() for n in grid)))
+            yield "as it was" if changed is None else f"{show(changed)} {[f.message for f in verify(changed)]}"
+            if changed is not None and again < 2:
+                args = [{"region": at, "start": 0, "length": size, "item": 4} for at, size in enumerate(PIECES)]
+                regions: list[object] = [{"seed": number, "size": 4 * size} for size in PIECES]
+                regions[1] = b64encode(bytes(rng.randrange(30) * (at % 4 == 0) for at in range(64))).decode()
+                row = {"text": text, "entry": entry, "grid": grid, "regions": regions, "args": [*args, *values]}
+                before, now = launched(row, m), launched(row, changed)
+                assert before[1] == now[1] or not before[1] or not now[1], "pieces leave other memory than the whole"
+        for again in range(12):
+            rng = rng_of("broken pieces", part, number, again)
+            other = mutate(m, rng)
+            if not verify(other):
+                sizes = (-1, -1, -1, *(rng.choice((-1, 0, 3, 5, 8, 16, 31)) for _ in range(5)), 1)
+                changed = with_views(other, other.entries[0].sym_name, sizes)
+                yield "as it was" if changed is None else show(changed)
 
 
 @group("passes/floats")

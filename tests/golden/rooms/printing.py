@@ -9,8 +9,9 @@ from golden.material import changed as changed_module
 from golden.material import modules, parsed, rng_of
 from golden.shown import outcome
 from golden.table import group
-from tilery.ir import walk
+from tilery.ir import clone, walk
 from tilery.ops import Module
+from tilery.text.print.chosen import parameter_names, show_named
 from tilery.text.print.highlight import to_ansi, to_html
 from tilery.text.print.printer import alone, show, show_with_offsets
 from tilery.text.print.quick import quick_show
@@ -50,6 +51,22 @@ def parts() -> Iterator[str]:
         limit = len(text) + rng.choice((-1, 0, 1, -len(text) // 2))
         yield outcome(lambda m=m, limit=limit: show(m, limit=limit, quick=True))  # type: ignore[misc]  # as above
         yield outcome(lambda m=m, limit=limit: show(m, limit=limit, quick=False))  # type: ignore[misc]  # as above
+
+
+@group("print/named")
+def named() -> Iterator[str]:
+    """Values with chosen names, some of them taken, and some that are no names; parameters of builders."""
+    for number, m in enumerate(islice([*modules(), *parsed()], 1, None, 3)):
+        rng = rng_of("named", number)
+        values = [value for o in walk(m) for value in (*o.results, *(arg for block in o.blocks for arg in block.args))]
+        names = ("x", "x", "x_1", "y.z", "1", "7", "0", "", "a b", "-", "cst")
+        chosen = {value: rng.choice(names) for value in values if rng.random() < 0.7}
+        yield outcome(lambda m=m, chosen=chosen, rng=rng: show_named(m, chosen, rng.choice(list(STYLES))))  # type: ignore[misc]  # defaults bind
+        copy: Module = clone(m)
+        for entry in copy.entries:
+            entry.param_names = tuple(rng.choice(names) for _ in entry.body.args)
+        root = rng.choice([copy, *copy.entries])
+        yield show_named(root, parameter_names(root))
 
 
 @group("print/illegal")

@@ -58,3 +58,13 @@ def test_numbers(part: str) -> None:
 @parts("text/hints")
 def test_hints(part: str) -> None:
     check(part)
+
+
+@parts("text/attributes")
+def test_attributes(part: str) -> None:
+    check(part)
+
+
+@parts("text/generic")
+def test_generic(part: str) -> None:
+    check(part)

@@ -449,3 +449,96 @@ def location(rng: random.Random, depth: int) -> str:
             f"#cuda_tile.di_loc<loc({inner}) in {scope}>",
         )
     )
+
+
+ATOMS = (
+    "1 : i5", "-3 : i64", "0x7F : i8", "7", "-128 : i8", "256 : ui8", "1 : index", "true", "false", "unit", "-true",
+    "1.5", "-2.5e3 : f64", "0x7FC00000 : f32", "1.0e400 : f32", "0xF : f16", "1 : f32", "1.5 : i32", "1.0 : f8E4M3FN",
+    '"s"', '"s" : i32', '"\\0A\\22"', "@sym", '@"a b"', "@a::@b::@c", "#a", "#gone", "#d.x", "#d.x<1, [2]>",
+    '#d<"x">', 'dense<"abc"> : tensor<1x!d.t>', 'dense<["a", "b"]> : tensor<2x!d.t>', "dense<1> : tensor<2xi32>",
+    "dense<> : tensor<0xi8>", "dense<[1, 2]> : tensor<2xi7>", "dense<true> : tensor<9xi1>",
+    "dense<[[1.0], [0x7FC00000]]> : tensor<2x1xf32>", 'dense<"0x00FF"> : tensor<2xi8>',
+    'dense<"0x0F"> : tensor<8xi1>', "dense<(1.0, 2.0)> : tensor<1xcomplex<f32>>",
+    "sparse<[[0, 1]], [2]> : tensor<2x3xi32>", "array<i32: 1, -2>", "array<i1: true, false>", "array<f32: 1.5>",
+    "array<i64>", "i32", "si3", "ui8", "i0", "i16777215", "i16777216", "i99999999999999", "f32", "tf32", "index",
+    "none", "tuple<>", "tuple<i32, tuple<f32>>", "(i32, f32) -> ()", "() -> (i32, i1)", "complex<f32>",
+    "vector<2x[4]xf32>", "tensor<2x?xf32>", "tensor<*xf32>", "tensor<2xf32, #d.x>",
+    "memref<?xi8, strided<[1], offset: ?>>", "!d.t", "!d<a, b>", "!cuda_tile.tile<2xi32>", "!cuda_tile.ptr<f32>",
+    "!cuda_tile.token", "!cuda_tile.string", "!cuda_tile.gone<1>", "affine_map<(d0, d1)[s0] -> (d0 + s0, d1 mod 2)>",
+    "affine_set<(d0) : (d0 >= 0)>", "strided<[1, ?], offset: 2>", "loc(unknown)", 'loc("a":1:2)',
+    'loc(fused["a", "b":1:1])', "loc(#a)", "distinct[0]<unit>", "distinct[1]<>", "distinct[1]<2 : i8>",
+    "#cuda_tile.signedness<signed>", "#cuda_tile.rounding<zero>", "#cuda_tile.gone<zero>", "#cuda_tile.bounded<0, ?>",
+    "#cuda_tile.div_by<8, every 2 along 0>", "#cuda_tile.same_elements<[1, 2]>",
+    "#cuda_tile.optimization_hints<sm_100 = {occupancy = 2}>", "#cuda_tile.memory_scope<device>",
+    '#cuda_tile.di_file<"a" in "b">', "opaque<1>", "[]", "{}",
+)  # fmt: skip
+"""Attributes and types of this dialect and of others, and some that nobody has."""
+
+
+def attribute(rng: random.Random, depth: int) -> str:
+    found = rng.choice(ATOMS)
+    if depth and rng.random() < 0.4:
+        inner, other = attribute(rng, depth - 1), attribute(rng, depth - 1)
+        found = rng.choice((f"[{inner}, {other}]", f'{{k = {inner}, unit, "q r" = {other}}}', f"distinct[2]<{inner}>"))
+    return found
+
+
+@group("text/attributes", 2)
+def attributes(part: int) -> Iterator[str]:
+    """Attributes where any attribute may be, and where one of another kind is expected."""
+    for number in range(400):
+        rng = rng_of("attribute", part, number)
+        found = ATOMS[number] if number < len(ATOMS) else attribute(rng, 2)
+        if part == 1:
+            found = broken_text(found, rng)
+        yield "\n".join(with_attribute(text.replace("ATTR", found), number % 2 == 0) for text in PLACES)
+
+
+PLACES = (
+    '"cuda_tile.module"() <{sym_name = "m"}> ({}) {a = ATTR, b} : () -> ()',
+    "cuda_tile.module @m attributes {a = #a} {}\n#a = ATTR",
+    '"cuda_tile.module"() <{sym_name = ATTR}> ({}) : () -> () loc(ATTR)',
+    'entry @k() { %0 = "cuda_tile.constant"() <{value = ATTR}> : () -> !cuda_tile.tile<2xi32> }',
+    'entry @k(%x: tile<i32>) { %0 = "cuda_tile.assume"(%x) <{predicate = ATTR}> '
+    ": (!cuda_tile.tile<i32>) -> !cuda_tile.tile<i32> }",
+    'entry @k(%x: tile<i32>) { %0 = "cuda_tile.addi"(%x, %x) <{overflow = ATTR}> '
+    ": (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32> }",
+)
+
+
+def with_attribute(text: str, allow_unregistered: bool) -> str:
+    try:
+        m = parse(text, quick=False, allow_unregistered=allow_unregistered)
+    except TileError as e:
+        return error(e)
+    return outcome(lambda: show(m, "generic", True, quick=False)) + outcome(lambda: show(m, "disasm", quick=False))
+
+
+@cache
+def generic_examples() -> list[str]:
+    """Return the generic form of an example of each operation, in a module of its own."""
+    found = []
+    for text in examples()[::2]:
+        with suppress(TileError):
+            found.append(show(parse(text, quick=False), "generic", quick=False))
+    return found
+
+
+_ITEM = re.compile(r"%\w+(?:#\d+)?|![\w.]+(?:<[^<>]*>)?|\w+ = [^,}]*|\[?\d+\]?")
+
+
+@group("text/generic", 2)
+def generic(part: int) -> Iterator[str]:
+    """Generic forms with operands, attributes, results, regions and types that are missing, or there twice."""
+    for number, text in enumerate(generic_examples()[part::2]):
+        rng = rng_of("generic", part, number)
+        items = list(_ITEM.finditer(text))
+        for found in rng.sample(items, min(len(items), 20)):
+            before, after = text[: found.start()], text[found.end() :]
+            other = rng.choice(items)[0]
+            changed = (
+                before.removesuffix(", ") + after,
+                f"{before}{found[0]}, {found[0]}{after}",
+                before + other + after,
+            )
+            yield "\n".join(map(brief, changed))

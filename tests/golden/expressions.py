@@ -669,3 +669,90 @@ def view_kernel(rng: random.Random) -> tuple[str, str]:
     lines.append(f"%u = store_view_tko weak %a, {to} token = %t : tile<{shape}x{element}>, {types} -> token")
     head = ", ".join([f"%{name}: tile<ptr<{element}>>" for name in "xy"] + [f"%{name}: tile<i32>" for name in "nmsr"])
     return f"entry @k({head}) {{\n" + "\n".join(lines) + "\nreturn\n}\n", element
+
+
+NARROW = ("i1", "i8", "i8", "i16", "i32", "i64")
+SMALL_FLOATS = ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "f4E2M1FN")
+
+
+def constant_kernel(rng: random.Random) -> str:
+    """Return a kernel that prints what an operation makes of two tiles of constants."""
+    pick = rng.choice
+    a = pick(NARROW) if rng.random() < 0.7 else pick((*FLOATS, *SMALL_FLOATS))
+    shape = pick(("8x", "8x", "2x4x", "4x2x1x"))
+    type, mask = f"tile<{shape}{a}>", f"tile<{shape}i1>"
+    sign = pick(SIGNS)
+    bits = 8 if a[:2] == "f8" else 4 if a[:2] == "f4" else int(a.lstrip("bif"))
+    size = max(bits, 8) // 8
+
+    def constant(name: str, special: bool) -> str:
+        values = []
+        for _ in range(8):
+            value = pick((0, 0, 1, -1, 1 << bits - 1, (1 << bits - 1) - 1)) if special else rng.getrandbits(bits)
+            if a[0] in "bf" and value < 0:
+                value = 1
+            values.append(value & (1 << bits) - 1)
+        if a == "i1":
+            listed = [pick(("true", "false")) for _ in range(8)]
+        elif a[0] == "i":
+            listed = [str(value - (value >> bits - 1 << bits)) for value in values]
+        else:
+            listed = [f"0x{value:0{2 * size}X}" for value in values]
+        for dim in reversed(shape[:-1].split("x")[1:]):
+            n = int(dim)
+            listed = [f"[{', '.join(listed[at : at + n])}]" for at in range(0, len(listed), n)]
+        return f"%{name} = constant <{a}: [{', '.join(listed)}]> : {type}"
+
+    lines = [constant("a", rng.random() < 0.4), constant("b", rng.random() < 0.4)]
+    flat = f"tile<8x{a}>"
+    common = [
+        (f"tile<8x2x{a}>", f"cat %f, %g dim = 1 : tile<8x1x{a}>, tile<8x1x{a}> -> tile<8x2x{a}>"),
+        (type, f"select %m, %a, %b : {mask}, {type}"),
+        (f"tile<4x2x{a}>", f"permute %h [1, 0] : tile<2x4x{a}> -> tile<4x2x{a}>"),
+        (f"tile<2x{a}>", f"extract %e[%n] : {flat} -> tile<2x{a}>"),
+    ]
+    if a[0] == "i":
+        wide = [each for each in NARROW if int(each[1:]) > bits]
+        slim = [each for each in NARROW if int(each[1:]) < bits]
+        rounding = pick(("", " rounding<positive_inf>", " rounding<negative_inf>")) if sign == "signed" else ""
+        common += [
+            (type, f"{pick(('addi', 'subi', 'muli', 'andi', 'ori', 'xori', 'shli', 'mulhii'))} %a, %b : {type}"),
+            (type, f"{pick(('mini', 'maxi', 'shri', 'remi'))} %a, %b {sign} : {type}"),
+            (type, f"divi %a, %b {sign}{rounding} : {type}"),
+            (type, f"{pick(('absi', 'negi'))} %a : {type}"),
+            (mask, f"cmpi {pick(PREDICATES)} %a, %b, {sign} : {type} -> {mask}"),
+            *((f"tile<{shape}{e}>", f"exti %a {sign} : {type} -> tile<{shape}{e}>") for e in wide[:2]),
+            *((f"tile<{shape}{e}>", f"trunci %a : {type} -> tile<{shape}{e}>") for e in slim[:2]),
+            (f"tile<{shape}f32>", f"itof %a {sign} : {type} -> tile<{shape}f32>"),
+        ]
+        if bits == 8:
+            common += [
+                ("tile<16xf4E2M1FN>", f"unpack %e : {flat} -> tile<16xf4E2M1FN>"),
+                (f"tile<{shape}f8E4M3FN>", f"bitcast %a : {type} -> tile<{shape}f8E4M3FN>"),
+            ]
+    else:
+        to = pick(("i1", "i8", "i32", "i64"))
+        other = pick([each for each in (*FLOATS, *SMALL_FLOATS) if each != a])
+        common.append((f"tile<{shape}{other}>", f"ftof %a : {type} -> tile<{shape}{other}>"))
+        if a in FLOATS:
+            common += [
+                (f"tile<{shape}{to}>", f"ftoi %a {sign} : {type} -> tile<{shape}{to}>"),
+                (type, f"{pick(('addf', 'mulf', 'divf', 'maxf', 'minf', 'remf'))} %a, %b : {type}"),
+                (mask, f"cmpf {pick(PREDICATES)} {pick(('ordered', 'unordered'))} %a, %b : {type} -> {mask}"),
+            ]
+        if bits == 4:
+            common += [("tile<4xi8>", f"pack %e : {flat} -> tile<4xi8>")] * 3
+    out, text = pick(common)
+    lines += [
+        f"%m = constant <i1: [{', '.join(pick(('true', 'false')) for _ in range(8))}]> : tile<8xi1>"
+        if shape == "8x"
+        else f"%m = constant <i1: {pick(('true', 'false'))}> : {mask}",
+        f"%e = reshape %a : {type} -> {flat}",
+        f"%f = reshape %a : {type} -> tile<8x1x{a}>",
+        f"%g = reshape %b : {type} -> tile<8x1x{a}>",
+        f"%h = reshape %b : {type} -> tile<2x4x{a}>",
+        f"%n = constant <i32: {rng.randrange(4)}> : tile<i32>",
+        f"%r = {text}",
+        f'%t = print_tko "{"%f" if "f" in out.rpartition("x")[2] else "%i"}", %r : {out} -> token',
+    ]
+    return "entry @k() {\n" + "\n".join(lines) + "\nreturn\n}\n"

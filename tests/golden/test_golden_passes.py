@@ -55,6 +55,11 @@ def test_floats(part: str) -> None:
     check(part)
 
 
+@parts("passes/constants")
+def test_constants(part: str) -> None:
+    check(part)
+
+
 @parts("passes/pipelines")
 def test_pipelines(part: str) -> None:
     check(part)

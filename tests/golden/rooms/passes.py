@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from itertools import islice
 
-from golden.expressions import assume_kernel, expressions, float_constants, loop_kernel, pointer_kernel
+from golden.expressions import assume_kernel, constant_kernel, expressions, float_constants, loop_kernel, pointer_kernel
 from golden.launches import launched
 from golden.material import changed as changed_module
 from golden.material import modules, parsed, rng_of, stored
@@ -215,6 +215,25 @@ def floats() -> Iterator[str]:
         m = parse(float_constants(rng_of("float", number)))
         for pipeline in ("fold-float", "canonicalize", "fuse-fma", "pow-to-product"):
             yield after(m, pipeline)
+
+
+@group("passes/constants")
+def constants() -> Iterator[str]:
+    """Operations on tiles of constants: what folds leaves the same results."""
+    for number in range(400):
+        text = constant_kernel(rng_of("constants", number))
+        m = parse(text)
+        if verify(m):
+            continue
+        row = {"text": text, "entry": "k", "grid": 1, "regions": [], "args": []}
+        said, _ = launched(row, m)
+        yield said
+        for pipeline in ("fold-int,fold-float", "canonicalize,simplify"):
+            folded: Module = clone(m)
+            run_pipeline(folded, parse_pipeline(pipeline))
+            yield show(folded)
+            now, _ = launched(row, folded)
+            assert now.split("\n")[1:] == said.split("\n")[1:], f"{pipeline} changes a result"
 
 
 @group("passes/pipelines")

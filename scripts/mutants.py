@@ -259,66 +259,64 @@ def say(args: argparse.Namespace, text: str) -> None:
 # ---------------------------------------------------------------- the page
 
 
-def reasons() -> dict[str, str]:
-    """Return why mutants that were not noticed do not matter, by their numbers."""
-    data = tomllib.loads(REASONS.read_text("utf-8")) if REASONS.exists() else {}
-    return {key: group["reason"] for group in data.get("equal", ()) for key in group["mutants"]}
+def reasons(kind: str) -> dict[str, str]:
+    """Return why mutants were not noticed, by their numbers: `equal` ones never are, `missed` ones should be."""
+    data = tomllib.loads(REASONS.read_text("utf-8"))
+    return {key: group["reason"] for group in data.get(kind, ()) for key in group["mutants"]}
 
 
 def page(args: argparse.Namespace) -> int:
     """Write the report from the results."""
-    found, why = results(args.results or [RESULTS]), reasons()
+    found, equal, missed = results(args.results or [RESULTS]), reasons(EQUAL), reasons(MISSED)
     lines = ["# Random mutants", "", *map(checkout.fill, INTRODUCTION), "", *TABLE]
-    sets = {title: [each for each in part if each.id in found] for title, part in parts(args.count).items()}
-    for title, part in sets.items():
-        counts = Counter(EQUAL if each.id in why else found[each.id]["found"] for each in part)
-        differ = max(len(part) - counts[EQUAL], 1)
-        cells = [title, len(part), counts[NOTICED], f"{100 * counts[NOTICED] / max(len(part), 1):.1f} %", counts[EQUAL]]
-        early = sum(found[each.id].get("unasked", 0) > 0 for each in part if each.id not in why)
-        cells += [counts[MISSED], early, f"{100 * counts[NOTICED] / differ:.1f} %"]
+    drawn = parts(args.count)
+    judged = {title: [each for each in part if each.id in found] for title, part in drawn.items()}
+    for title, part in judged.items():
+        if not part:
+            continue
+        counts = Counter(EQUAL if each.id in equal else found[each.id]["found"] for each in part)
+        early = sum(found[each.id].get("unasked", 0) > 0 for each in part if each.id not in equal)
+        cells = [title, len(drawn[title]), len(part), counts[NOTICED], f"{100 * counts[NOTICED] / len(part):.1f} %"]
+        cells += [counts[EQUAL], counts[MISSED], early]
+        cells += [f"{100 * counts[NOTICED] / max(len(part) - counts[EQUAL], 1):.1f} %"]
         lines.append(f"| {' | '.join(map(str, cells))} |")
-    missed = [each for each in sets[OPEN] if found[each.id]["found"] == MISSED]
-    lines += [
-        "",
-        "## Open mutants that were not noticed",
-        "",
-        "| | place | change | equal because |",
-        "|---|---|---|---|",
-    ]
-    for each in missed:
-        place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
-        open_end = found[each.id].get("unasked", 0) and each.id not in why
-        reason = "**missed** by the tests asked" if open_end else why.get(each.id, "**missed**")
-        lines.append(f"| {each.id} | {place} | {each.change} | {reason} |")
+    lines += ["", "## Open mutants that were not noticed", "", "| | place | change | because |", "|---|---|---|---|"]
+    for each in [*judged[OPEN], *judged[SECOND_OPEN]]:
+        if found[each.id]["found"] == MISSED:
+            why = f"equal: {equal[each.id]}" if each.id in equal else f"**missed** {missed.get(each.id, '')}"
+            more = ", of the tests asked" if found[each.id].get("unasked", 0) and each.id not in equal else ""
+            place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
+            lines.append(f"| {each.id} | {place} | {each.change} | {why.rstrip()}{more} |")
     controls = [row for row in found.values() if "name" not in row]
-    lines += ["", "## Not measured", ""]
-    lines.append(
-        checkout.fill(
-            NOT_MEASURED + f" {len(controls)} copies without a change were judged too; tests failed in "
-            f"{sum(row['found'] == NOTICED for row in controls)} of them."
-        )
+    said = (
+        f" {len(controls)} copies without a change were judged too; tests failed in "
+        f"{sum(row['found'] == NOTICED for row in controls)} of them."
     )
+    lines += ["", "## Not measured", "", checkout.fill(NOT_MEASURED + said)]
     PAGE.write_text("\n".join(lines) + "\n", "utf-8")
     return 0
 
 
 INTRODUCTION = (
     "`scripts/mutants.py` wrote this page. Each mutant changes one operator, constant, condition or order of two "
-    "arguments in ops, bytecode, text, verifier, passes or the reference engine; a hash of the place chooses it. Tests "
-    "run until one fails: first those that execute the line, the cheapest first. Three of ten mutants are held out: "
-    "tests were written for the others, the open ones, alone. A mutant is called equal if no input shows a "
-    "difference, or only one in speed; the reasons are below.",
+    "arguments in ops, bytecode, text, verifier, passes or the reference engine; a hash of the place chooses it. The "
+    "digests of `tests/golden` are asked first, then the other tests that execute the line, the cheapest first, until "
+    "one fails. Three of ten mutants are held out: tests were written for the others, the open ones, alone. The second "
+    "draw comes from other places than the first. A mutant is called equal if no input shows a difference, or only one "
+    "in speed; the reasons are below.",
 )
 TABLE = [
-    "| mutants | all | noticed | of all | equal to the original | missed | of these, tests left to ask "
-    "| noticed of those that differ |",
-    "|---|--:|--:|--:|--:|--:|--:|--:|",
+    "| mutants | drawn | judged | noticed | of those judged | equal to the original | missed | of these, tests left to "
+    "ask | noticed of those that differ |",
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
 ]
 NOT_MEASURED = (
-    "Tests of other rooms than the core's, and those that need NVIDIA's tools, Z3, torch or a language client, took no "
-    "part where those are not installed. Slow tests were not asked about every mutant: for some that were missed, "
-    "tests that execute the line are left to ask, and may notice them. Held-out mutants are not listed. Changes of "
-    "text, such as messages and names, and of several places at once are not among the mutants."
+    "Not all drawn mutants were judged: those that were are an even sample of each part, which a hash chooses. Tests "
+    "of other rooms than the core's, and those that need NVIDIA's tools, Z3, torch or a language client, took no part "
+    "where those are not installed. Slow tests were not asked about every mutant: for some that were missed, tests "
+    "that execute the line are left to ask, and may notice them. Held-out mutants are not listed, and no equal ones "
+    "were looked for among them. Changes of text, such as messages and names, and of several places at once are not "
+    "among the mutants."
 )
 EQUAL = "equal"
 

@@ -617,7 +617,8 @@ def view_kernel(rng: random.Random) -> tuple[str, str]:
     def view(name: str, base: str, padding: str) -> tuple[str, str]:
         """Write a view and a list of its indices; return its type, and the types of the indices."""
         sizes = [pick((size, size * 2, size * 3 - 1, 7)) for size in tile]
-        strides, step = [], 1
+        step = 1
+        strides: list[int] = []
         for size in reversed(sizes):
             strides.insert(0, step)
             step *= pick((size, size, size, size + 2))

@@ -135,7 +135,8 @@ def renamed() -> Iterator[str]:
     """Symbols with new names."""
     for number, m in enumerate([m for m in [*modules(), *parsed()] if m.entries][::2]):
         rng = rng_of("rename", number)
-        names = [o.sym_name for o in (*m.entries, *m.globals) if o.sym_name.isidentifier()] or ["nobody"]
+        symbols = [*(o.sym_name for o in m.entries), *(o.sym_name for o in m.globals)]
+        names = [name for name in symbols if name.isidentifier()] or ["nobody"]
         old = rng.choice((*names, *names, f"{m.sym_name}::{names[-1]}", "nobody", f"nowhere::{names[0]}"))
         new = rng.choice(("fresh", "fresh", "fresh", "fresh", names[-1], ""))
         more = rng.choice(("", "", "", " update-uses=false", f" scope={names[0]}", f" scope={m.sym_name}"))

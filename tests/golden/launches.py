@@ -47,7 +47,7 @@ class Memory:
             start += -(-len(region) // GAP) * GAP + GAP
         self.base = whole.ctypes.data
         self.base += -self.base % GAP
-        self.end = whole.ctypes.data + size
+        self.end = self.base + size - GAP  # as far away wherever the whole lies
         self.whole = whole
 
     def arguments(self, args: Sequence[Any]) -> list[Any]:

@@ -55,6 +55,20 @@ class Segment:
     writable: str
 
 
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A dimension of a box: the count and the stride in bytes, and the most elements that it may have, if known."""
+
+    count: Number
+    stride: Number
+    most: int | None
+
+    @property
+    def reach(self) -> int:
+        """The most bytes from the first element to the last."""
+        return LARGE if self.most is None or not isinstance(self.stride, int) else (self.most - 1) * abs(self.stride)
+
+
 def fault_if(g: Text, number: int, bad: str) -> None:
     """End the tile block with the fault of an operation where a condition holds."""
     if bad == "false":
@@ -75,46 +89,25 @@ def any_of(g: Text, mask: str, w: int) -> str:
     return g.let(f"call i1 {f}(<{w} x i1> {mask})")
 
 
-def guard_box(
-    g: Text, s: Guard, start: str, dims: list[tuple[Number, Number]], mask: str | None, home: Segment | None
-) -> None:
-    """Check one box of elements. Counts and strides are numbers or names of i64."""
+def guard_box(g: Text, s: Guard, start: str, dims: list[Dim], mask: str | None, home: Segment | None) -> None:
+    """Check one box of elements."""
     empty = "false" if mask is None else g.opposite(mask)
-    reaches = ["0", "0"]
-    stray = 0
     odd: Number = start if s.item > 1 else 0
-    for count, stride in dims:
-        if isinstance(count, int):
-            if count <= 0:
+    for dim in dims:
+        if isinstance(dim.count, int):
+            if dim.count <= 0:
                 return
         else:
-            empty = g.either(empty, g.test("slt", count, 1))
-        if s.item > 1 and not (isinstance(stride, int) and stride % s.item == 0):
-            several = g.test("sgt", count, 1)
-            odd = g.let(f"or i64 {odd}, {g.let(f'select i1 {several}, i64 {stride}, i64 0')}")
-        if isinstance(count, int) and isinstance(stride, int):
-            reach = (count - 1) * stride
-            side = int(reach > 0)
-            if reach:
-                reaches[side] = g.let(f"add i128 {reaches[side]}, {reach}")
-            stray += abs(reach)
-            continue
-        a, b = (
-            str(x) if isinstance(x, int) else g.cast("sext", x, "i64", "i128", 1) for x in (g.sub(count, 1), stride)
-        )
-        reach_name = g.let(f"mul i128 {a}, {b}")
-        stray = LARGE
-        for side, name in enumerate(("smin", "smax")):
-            reaches[side] = g.let(f"add i128 {reaches[side]}, {g.intrinsic(name, 'i128', 1, reach_name, '0')}")
-    bad = "false"
-    if stray >= LARGE:
-        for reach_name in reaches:
-            bad = g.either(bad, g.let(f"icmp ugt i128 {g.let(f'add i128 {reach_name}, {LARGE}')}, {2 * LARGE}"))
+            empty = g.either(empty, g.test("slt", dim.count, 1))
+        if s.item > 1 and not (isinstance(dim.stride, int) and dim.stride % s.item == 0):
+            several = g.test("sgt", dim.count, 1)
+            odd = g.let(f"or i64 {odd}, {g.let(f'select i1 {several}, i64 {dim.stride}, i64 0')}")
+    stray = sum(dim.reach for dim in dims)
+    (first, last), bad = _near(g, dims) if stray < LARGE else _far(g, dims)
     if s.item > 1:
         bad = g.either(bad, g.test("ne", g.let(f"and i64 {odd}, {s.item - 1}"), 0))
     fault_if(g, s.fault, bad if empty == "false" else g.both(bad, g.opposite(empty)))
-    low, last = (g.let(f"add i64 {start}, {g.cast('trunc', x, 'i128', 'i64', 1)}") for x in reaches)
-    high = g.let(f"add i64 {last}, {s.item}")
+    low, high = g.let(f"add i64 {start}, {first}"), g.let(f"add i64 {start}, {g.add(last, s.item)}")
     if s.strict and home is not None:
         fault_if(g, s.fault, g.opposite(g.either(_inside(g, home, low, high, s.writes), empty)))
         return
@@ -130,13 +123,44 @@ def guard_box(
         g.mark(each)
         g.functions["@find_each"] = FIND_EACH
         room = g.slot(f"[{2 * len(dims)} x i64]")
-        for n, number in enumerate(number for dim in dims for number in dim):
+        for n, number in enumerate(number for dim in dims for number in (dim.count, dim.stride)):
             g.store("i64", number, g.at("i64", room, n))
         place = f"ptr {room}, i64 {len(dims)}, i64 {start}, i64 {s.item}"
         found = g.let(f"call i1 @find_each(ptr %slots, i64 %own, {place}, i1 {flag})")
     fault_if(g, s.fault, g.opposite(found))
     g.jump(fine)
     g.mark(fine)
+
+
+def _near(g: Text, dims: list[Dim]) -> tuple[list[Number], str]:
+    """Return the distances to the first and the last element of a box that is small."""
+    reaches: list[Number] = [0, 0]
+    for dim in dims:
+        assert isinstance(dim.stride, int)
+        side = int(dim.stride > 0)
+        reaches[side] = g.add(reaches[side], g.mul(g.sub(dim.count, 1), dim.stride))
+    return reaches, "false"
+
+
+def _far(g: Text, dims: list[Dim]) -> tuple[list[Number], str]:
+    """Return the distances to the first and the last element of a box, and whether one of them is too large."""
+    reaches = ["0", "0"]
+    for dim in dims:
+        if isinstance(dim.count, int) and isinstance(dim.stride, int):
+            reach = (dim.count - 1) * dim.stride
+            reaches[reach > 0] = g.let(f"add i128 {reaches[reach > 0]}, {reach}")
+            continue
+        a, b = (
+            str(x) if isinstance(x, int) else g.cast("sext", x, "i64", "i128", 1)
+            for x in (g.sub(dim.count, 1), dim.stride)
+        )
+        name = g.let(f"mul i128 {a}, {b}")
+        for side, which in enumerate(("smin", "smax")):
+            reaches[side] = g.let(f"add i128 {reaches[side]}, {g.intrinsic(which, 'i128', 1, name, '0')}")
+    bad = "false"
+    for name in reaches:
+        bad = g.either(bad, g.let(f"icmp ugt i128 {g.let(f'add i128 {name}, {LARGE}')}, {2 * LARGE}"))
+    return [g.cast("trunc", x, "i128", "i64", 1) for x in reaches], bad
 
 
 def _inside(g: Text, home: Segment | None, low: str, high: str, writes: bool) -> str:

@@ -60,7 +60,7 @@ from ..text import BYTES, FOOTER, LONG_LOOP, LONG_TURN, Number, Text, vector
 from ..tiles import element, register, stored
 from .buffers import Places, assign, size_of
 from .entry import BLOCK, run_function
-from .guards import Segment, any_of, fault_if, guard_box, guard_lanes
+from .guards import Dim, Segment, any_of, fault_if, guard_box, guard_lanes
 from .matrix import TILES, configure, dot, tile, tile_dot
 from .nans import FINAL, LOOSE, Nans
 
@@ -100,8 +100,14 @@ class Rendering(Text):
         self.names: dict[Value, str] = {}
         self.steps: dict[Value, tuple[Number, int]] = {}
         """Lanes of i64 that are a number apart: the first one and the distance."""
+        self.rank: Operand | None = None
+        self.limits: dict[Operand, int] = {}
+        """Numbers that some are not above."""
+        self.extents: dict[Operand, int] = {}
+        """The extents of the grid as i64, by their position."""
+        self.rows: set[Operand] = set()
+        """The number of the row of tile blocks."""
         self.pointers: dict[Buffer, str] = {}
-        self.segments: dict[Home, Segment] = {}
         self.targets: list[tuple[Loop | While, str, str]] = []
         """Loops that are open, and where `continue` and `break` go."""
         self.tiles: dict[Buffer, int] = {}
@@ -127,6 +133,7 @@ class Rendering(Text):
         (grid,) = (s for s in kernel.body if isinstance(s, Loop))
         assert grid.kind is Kind.GRID and kernel.body[-1] is grid
         self.names[grid.index] = "%rank"
+        self.rank = grid.index
         self.is_long = _work(grid.body) > MAX_WORK or any(
             isinstance(s, While) or (isinstance(s, Loop) and s.polls) for s in walk(grid.body)
         )
@@ -160,20 +167,16 @@ class Rendering(Text):
         self.slots[:0] = lines
 
     def segment(self, home: Home | None) -> Segment | None:
-        """Return the names of the bounds of a segment, which are loaded when the function starts."""
+        """Return the names of the bounds of a segment, which are loaded here: few values live long."""
         if home is None or home.kind == "own":
             return None
-        if home not in self.segments:
+        key = ("segment", home)
+        if (found := self.known(key)) is None:
             count = len(self.kernel.params)
             at = count + 3 * home.number if home.kind == "param" else 4 * count + 3 * home.number
-            names = []
-            for k in range(3):
-                p, name = self.new("p"), self.new("s")
-                self.slots.append(f"  {p} = getelementptr i64, ptr %slots, i64 {at + k}")
-                self.slots.append(f"  {name} = load i64, ptr {p}")
-                names.append(name)
-            self.segments[home] = Segment(*names)
-        return self.segments[home]
+            found = Segment(*(self.load("i64", self.at("i64", "%slots", at + k)) for k in range(3)))
+            self.remember(key, found)
+        return found
 
     # ------------------------------------------------------------ operands
 
@@ -313,6 +316,12 @@ class Rendering(Text):
         t, to = register(source), register(target)
         if w > 1 and target is I64 and (found := self.stepped(s)) is not None:
             self.steps[s.result] = found
+        if w == 1 and (position := self.position(s)) is not None:
+            self.names[s.result] = self.cast("zext", position, "i32", "i64", 1)
+            return
+        if s.name == "smin":
+            least = [n for x in s.operands if (n := self.limit(x)) is not None]
+            self.limits.update({s.result: min(least)} if least else {})
         if s.name == "ramp":
             first = self.use(s.operands[0])
             self.names[s.result] = self.op("add", t, w, self.splat(first, t, w), self.numbers(t, w))
@@ -341,6 +350,28 @@ class Rendering(Text):
             case name:
                 made = self.op(name, t, w, *xs)
         self.names[s.result] = self.op("and", "i8", w, made, self.const(15, "i8", w)) if target is I4 else made
+
+    def limit(self, x: Operand) -> int | None:
+        """Return a number that one is not above, if that is known."""
+        if not isinstance(x, Const):
+            return self.limits.get(x)
+        return x.bits if x.bits < 1 << 62 else None
+
+    def position(self, s: Int) -> str | None:
+        """Return the name of a coordinate of the tile block, if this is how it is computed from its number."""
+        if s.name == "zext" and s.operands[0] in self.kernel.grid:
+            self.extents[s.result] = self.kernel.grid.index(s.operands[0])
+        if s.name not in ("udiv", "urem"):
+            return None
+        x, y = s.operands
+        extent = self.extents.get(y)
+        if extent == 0 and x is self.rank:
+            if s.name == "urem":
+                return "%bx"
+            self.rows.add(s.result)
+        elif extent == 1 and x in self.rows:
+            return "%by" if s.name == "urem" else "%bz"
+        return None
 
     def stepped(self, s: Int) -> tuple[Number, int] | None:
         """Return the first lane and the distance between lanes, if lanes of i64 are a known number apart."""
@@ -707,7 +738,7 @@ class Rendering(Text):
         home = self.segment(s.home)
         mask = None if s.mask is None else self.use(s.mask, w)
         if w == 1:
-            dims = [(self.number(a), self.number(b)) for a, b in s.dims]
+            dims = [Dim(self.number(a), self.number(b), self.limit(a)) for a, b in s.dims]
             guard_box(self, s, self.use(s.address), dims, mask, home)
         elif s.dims:
             raise NotLowered("boxes in lanes")

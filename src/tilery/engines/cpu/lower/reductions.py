@@ -146,15 +146,23 @@ def _first_to_last(
     join: Join,
     start: Operand | None,
 ) -> list[Buffer]:
-    """Each thread combines its elements from first to last."""
+    """Each thread combines its elements from first to last.
+
+    No element is stored as it is, if there are several, so that a sum need not tell its NaNs from those of memory.
+    """
     inner = shape(o.operands_[0])[o.dim + 1 :]
     partial = rooms(g, o, (threads, *inner))
     with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
-        first = [g.at(v, (*outer, *at)) for v in o.operands_]
-        stores(g, partial, at, first if start is None else join([start], first))
-    if kept == 1:
+        found = [g.at(v, (*outer, *at)) for v in o.operands_]
+        if start is not None:
+            found = join([start], found)
+        if kept > 1:
+            second = (*outer, g.b.add(index(threads), at[0]), *at[1:])
+            found = join(found, [g.at(v, second) for v in o.operands_])
+        stores(g, partial, at, found)
+    if kept <= 2:
         return partial
-    with g.b.loop(Kind.SERIAL, index(kept), index(1), name="r") as loop:
+    with g.b.loop(Kind.SERIAL, index(kept), index(2), name="r") as loop:
         begin = g.b.mul(loop.index, index(threads))
         with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
             place = (*outer, g.b.add(begin, at[0]), *at[1:])

@@ -150,7 +150,8 @@ def _span(
         number = limited(g, x)
     if promised:
         return b.mul(number, index(step)), Span(size, stride, None, None)
-    number = b.integer("smin", number, count(g, extent, step))
+    if signed or x.element is I64:  # others are so small that no sum wraps around
+        number = b.integer("smin", number, count(g, extent, step))
     if signed:
         number = b.integer("smax", number, index(-size))
     start = b.mul(number, index(step))
@@ -235,7 +236,7 @@ def guard_box(g: Lowering, o: Any, place: TileAddress, writes: bool, offset: Ope
             skip = b.integer("smax", span.first, index(0))
             start, end = b.add(start, b.mul(skip, span.stride)), b.sub(end, skip)
         if known(end) != 1:
-            dims.append((end, span.stride))
+            dims.append((end, span.stride if span.size > 1 else index(0)))
     b.guard(start, pointee_bytes(place.element), writes, g.numbers[o], tensor(g, o.view).home, dims, mask)
 
 

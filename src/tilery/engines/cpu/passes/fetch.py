@@ -1,8 +1,8 @@
 """Fetch what a later tile block of the same thread will read, while this one computes.
 
-It pays where a tile is read again by code that takes long to compute: the first read has to wait for memory. Threads
-run tile blocks one after the other, so the addresses of a later one are known: they are computed once more from its
-number. Fetching does no harm if the guess is wrong.
+It pays where a tile is read again: the first read has to wait for memory, while later ones leave it idle, if they
+compute something heavy or store past the caches. Threads run tile blocks one after the other, so the addresses of a
+later one are known: they are computed once more from its number. Fetching does no harm if the guess is wrong.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..loops.nodes import (
     Read,
     Stmt,
     Value,
+    Write,
     blocks_of,
     defined,
     index,
@@ -37,31 +38,33 @@ MAX_STEPS = 100
 
 
 def fetch_ahead(kernel: Kernel) -> None:
-    """Prefetch tiles that are read more than once, where heavy functions of them are computed."""
+    """Prefetch tiles that are read more than once, where memory has time, or else where they are read again."""
     grid = kernel.body[-1]
     assert isinstance(grid, Loop)
     made = {v: s for s in walk(kernel.body) if (v := defined(s)) is not None}
     roots = {s.address for s in grid.body if isinstance(s, Guard) and not s.writes and s.address.lanes == 1}
-    readers: dict[Operand, list[list[Stmt]]] = {}
-    for block in _blocks(grid.body):
+    readers: dict[Operand, dict[int, list[list[Stmt]]]] = {}
+    for n, block in _blocks(grid.body):
         found = {_root(s.address, made, roots) for s in block if isinstance(s, Read) and _is_wide(s)}
         for root in found - {None}:
             assert root is not None
-            readers.setdefault(root, []).append(block)
-    for root, blocks in readers.items():
-        heavy = [block for block in blocks if any(_is_heavy(s) for s in block)]
-        if len(blocks) > 1 and heavy and (ahead := _distance(root, grid)) is not None:
-            for block in heavy:
-                _fetch_in(block, root, ahead, made, roots)
+            readers.setdefault(root, {}).setdefault(n, []).append(block)
+    for root, places in readers.items():
+        if len(places) == 1 or (ahead := _distance(root, grid)) is None:
+            continue
+        first, *rest = places.values()
+        later = [block for blocks in rest for block in blocks]
+        for block in [block for block in [*first, *later] if any(map(_leaves_time, block))] or later:
+            _fetch_in(block, root, ahead, made, roots)
 
 
-def _blocks(body: list[Stmt]) -> list[list[Stmt]]:
-    """Return the blocks that are expected to run, but for loops of Tile IR."""
-    found = [body]
-    for s in body:
+def _blocks(body: list[Stmt]) -> list[tuple[int, list[Stmt]]]:
+    """Return the blocks that are expected to run, but for loops of Tile IR, with the number of their statement."""
+    found = [(-1, body)]
+    for n, s in enumerate(body):
         if not isinstance(s, Loop) or not s.polls:
             for block in blocks_of(s)[isinstance(s, If) and s.rarely :]:
-                found += _blocks(block)
+                found += [(n, inner) for _, inner in _blocks(block)]
     return found
 
 
@@ -71,6 +74,11 @@ def _is_wide(s: Read) -> bool:
 
 def _is_heavy(s: Stmt) -> bool:
     return isinstance(s, Apply) and type(s.op) in HEAVY and s.result.lanes > 1
+
+
+def _leaves_time(s: Stmt) -> bool:
+    """Tell whether memory has time for more while a statement is executed."""
+    return _is_heavy(s) or (isinstance(s, Write) and s.streams)
 
 
 def _root(x: Operand, made: dict[Value, Stmt], roots: set[Operand]) -> Operand | None:

@@ -241,7 +241,7 @@ def _store_some(b: Builder, s: Loop, line: int, start: int, low: Operand, high: 
     assert isinstance(write, Write)
     form, item = linear(s.body[-1].address, s.body), LINE // line  # type: ignore[union-attr]
     assert form is not None
-    edge = Buffer(write.value.element, (line,), Scope.REGISTER, "edge")
+    edge = Buffer(write.value.element, (line,), name="edge")
     lanes = Value(I64, line)
     b.block += [Declare(edge), *body, Int(lanes, "ramp", (index(0),)), Store(edge, (lanes,), write.value)]
     first = b.add(form[0], index(start * item))

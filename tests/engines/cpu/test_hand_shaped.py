@@ -131,10 +131,8 @@ def test_families_take_turns() -> None:
     assert [family_of(seed) for seed in range(len(NAMES))] == NAMES
 
 
-@pytest.mark.parametrize("emitter", ["old", "loops"])
-def test_products_that_are_all_zeros(emitter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_that_are_all_zeros() -> None:
     """The sums of a loop are zeros, to which negative zeros are added."""
-    monkeypatch.setenv("TILERY_CPU_EMITTER", emitter)
     found = launch.run_case(1_000_006_597, "", "cpu", (False, True), memory.Slots())
     assert (found["outcome"], found["lowered"]) == (launch.SAME, 2)
 
@@ -156,7 +154,6 @@ def test_either_zero_is_right_without_exact_and_nothing_else_is() -> None:
     assert outcomes[0] == outcomes[1] != outcomes[2]
 
 
-def test_what_the_older_emitter_refuses_is_compiled_by_way_of_loops() -> None:
-    """A product of one column, in bf16, whose accumulator is as narrow."""
+def test_a_product_of_one_column_whose_accumulator_is_narrow() -> None:
     found = launch.run_case(1_500_984, "", "cpu", (False, True), memory.Slots())
     assert (found["outcome"], found["lowered"], found["fell back"]) == (launch.SAME, 2, 0)

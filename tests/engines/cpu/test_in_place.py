@@ -12,11 +12,8 @@ pytest.importorskip("llvmlite")
 if sys.platform != "linux":
     pytest.skip("protects pages of memory with Linux's mprotect", allow_module_level=True)
 
-import tilery
+
 from support.both_engines import assert_same, partition, whole
-from tilery.engines.cpu.choice import OLD, VARIABLE
-from tilery.engines.cpu.native.build import lower_kernel
-from tilery.engines.cpu.native.compiler import host
 
 PRODUCTS = {
     "plain": "%n = mmaf %y, %x, %acc : L, L, L",
@@ -73,17 +70,6 @@ def test_an_accumulator_that_no_product_replaces_keeps_its_nans(name: str, turns
     values[0].reshape(-1).view(np.uint32)[[3, 500]] = 0x7FC12345, 0xFFC00001
     text = loop(32, "f32", PRODUCTS[name]).replace("<i32: 3>", f"<i32: {turns}>")
     assert_same(text, [*values, np.zeros((32, 32), np.float32)])
-
-
-@pytest.mark.parametrize(("name", "in_place"), [("plain", True), ("negated", True), ("left operand", False)])
-def test_only_where_nothing_else_reads_it(name: str, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In place, a loop needs no copy of its accumulator to the second buffer of the pair."""
-    monkeypatch.setenv(VARIABLE, OLD)  # by loops there is no such pair
-    module = tilery.parse(loop(64, "f32", PRODUCTS[name]))
-    lowered = lower_kernel(module, module.entries[0], False, host())
-    assert lowered is not None
-    swaps = sum("store ptr %v" in line for line in lowered.text.splitlines())
-    assert bool(swaps) is not in_place
 
 
 # ---------------------------------------------------------------- views that overlap themselves

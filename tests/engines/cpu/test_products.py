@@ -19,7 +19,7 @@ from tilery.engines.cpu.native.build import lower_kernel
 from tilery.engines.cpu.native.compiler import compile_texts, host
 from tilery.engines.cpu.native.objects import Code
 from tilery.engines.cpu.native.targets import TARGETS
-from tilery.engines.cpu.products.integers import FOURS
+from tilery.engines.cpu.targets import machine_of
 from tilery.ir import walk
 from tilery.ops import MmaI
 
@@ -146,7 +146,7 @@ def test_signs_of_integers(shape: tuple[int, int, int], transposed: bool, signs:
     lowered = lower_kernel(made, made.entries[0], False, host()) or pytest.fail("not lowered")
     if "amx-int8" not in host().features:
         size = host().vector_bytes
-        assert ("vpdpbusd" in lowered.text) is (FOURS.get(size) in host().features and shape[1] >= size // 4)
+        assert ("vpdpbusd" in lowered.text) is ("i8.us" in machine_of(host()).dots and shape[1] >= size // 4)
     assert run(made, args, exact=False).tobytes() == run(made, args).tobytes()
 
 

@@ -472,9 +472,8 @@ def test_large_arenas_are_freed_with_the_kernel_that_needed_them() -> None:
     size = pool.KEPT // 8
     text = f"""entry @k(%p: tile<ptr<i64>>) {{
   %i = iota : tile<{size}xi64>
-  %r = reshape %i : tile<{size}xi64> -> tile<2x{size // 2}xi64>
-  %t = permute %r [1, 0] : tile<2x{size // 2}xi64> -> tile<{size // 2}x2xi64>
-  %s = reshape %t : tile<{size // 2}x2xi64> -> tile<{size}xi64>
+  %s = scan %i dim=0 reverse=false identities=[0 : i64] : tile<{size}xi64> -> tile<{size}xi64> (
+    %earlier: tile<i64>, %later: tile<i64>) {{ %sum = addi %earlier, %later : tile<i64> yield %sum : tile<i64> }}
   %q = reshape %p : tile<ptr<i64>> -> tile<1xptr<i64>>
   %b = broadcast %q : tile<1xptr<i64>> -> tile<{size}xptr<i64>>
   %u = offset %b, %i : tile<{size}xptr<i64>>, tile<{size}xi64> -> tile<{size}xptr<i64>>

@@ -26,12 +26,9 @@ from ..common.tiles import Array, carrier
 from ..common.watch import Late, watched
 from ..reference.machine import Stopped
 from ..reference.registry import RUNS
-from .abi import CALLBACK, CONTEXT, Lowered, NotLowered
-from .memory import fault_if
-from .registry import ELEMENTWISE, emits
-from .shapes import room, settle, source
+from .abi import Lowered, NotLowered
+from .registry import ELEMENTWISE
 from .tiles import is_tile, shape
-from .writer import Writer
 
 CALLED: dict[type[Op], str] = {
     Atan2: "rarely used",
@@ -74,23 +71,6 @@ class _Nothing:
     def __getattr__(self, name: str) -> Callable[..., str]:
         return lambda *_: "x"
 
-
-def write_call(g: Writer, o: Op) -> None:
-    """Put the operands in buffers and call."""
-    buffers = [source(g, v) for v in o.operands if is_tile(v)]
-    made = [room(g, v) for v in o.results if is_tile(v)]
-    words = g.slot(f"[{max(1, len(buffers) + len(made))} x i64]")
-    for n, b in enumerate([*buffers, *made]):
-        g.store("i64", g.let(f"ptrtoint ptr {b.pointer} to i64"), g.at("i64", words, n))
-    function = g.load("ptr", g.at("i64", "%control", CALLBACK))
-    context = g.load("i64", g.at("i64", "%control", CONTEXT))
-    code = g.let(f"call i64 {function}(i64 {context}, i64 {g.numbers_of[o]}, i64 %rank, ptr {words})")
-    fault_if(g, o, g.test("ne", code, 0))
-    for v, b in zip((v for v in o.results if is_tile(v)), made):
-        settle(g, v, b)
-
-
-emits(*CALLED)(write_call)
 
 # ---------------------------------------------------------------- when it runs
 

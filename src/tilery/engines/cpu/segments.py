@@ -1,14 +1,5 @@
 """Search for bytes in the memory that a kernel may access: the segments of the launch, and its own `alloca`s."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from ..common.layout import alloca_bytes
-from .text import Number
-from .tiles import Home
-from .writer import Writer
-
 FIND = """
 define internal i1 @search(ptr %table, i64 %low, i64 %high, i1 %writes) nounwind {
 entry:
@@ -114,48 +105,3 @@ none:
 }
 """
 """Whether every element of a box is found. The box has a count, at least 1, and a stride in bytes per dimension."""
-Box = Callable[[], tuple[str, list[tuple[Number, Number]]]]
-"""Writes code for the address of the first element of a box; returns it, and the count and stride of each dimension."""
-
-
-def inside(g: Writer, home: Home | None, low: str, high: str, writes: bool) -> str:
-    """Whether [low, high) lies in the segment of a pointer. Both are i64."""
-    if home is None:
-        return "false"
-    ok = g.both(g.test("uge", low, home.low), g.test("ule", high, home.high))
-    ok = g.both(ok, g.test("ult", low, high))
-    return g.both(ok, g.test("ne", home.writable, 0)) if writes else ok
-
-
-def find(g: Writer, low: str, high: str, writes: bool) -> str:
-    """Whether [low, high) lies in some segment, or in an `alloca`."""
-    g.functions["@find"] = FIND
-    g.functions["@allocas"] = _table(g)
-    return g.let(f"call i1 @find({_everywhere(g)}, i64 {low}, i64 {high}, i1 {_flag(writes)})")
-
-
-def _everywhere(g: Writer) -> str:
-    return f"ptr %slots, i64 {'%own' if g.allocas else 0}"
-
-
-def _flag(writes: bool) -> str:
-    return "true" if writes else "false"
-
-
-def _table(g: Writer) -> str:
-    """The memory of each `alloca`, as `FIND` reads it, counted from that of the first."""
-    words = [len(g.allocas)]
-    for o, at in g.allocas.items():
-        words += [at, at + alloca_bytes(o), 1]
-    return f"@allocas = internal constant [{len(words)} x i64] [{', '.join(f'i64 {n}' for n in words)}]"
-
-
-def find_each(g: Writer, box: Box, item: int, writes: bool) -> str:
-    """Whether every element of a box does."""
-    g.functions["@find_each"] = FIND_EACH
-    start, dims = box()
-    room = g.slot(f"[{max(1, 2 * len(dims))} x i64]")
-    for n, number in enumerate(number for dim in dims for number in dim):
-        g.store("i64", number, g.at("i64", room, n))
-    place = f"ptr {room}, i64 {len(dims)}, i64 {start}, i64 {item}"
-    return g.let(f"call i1 @find_each({_everywhere(g)}, {place}, i1 {_flag(writes)})")

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from .abi import Specialisation, Target
 
 Number = int | str
 """An integer that is known now, or the name of one that is known when the code runs."""
 
 BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, "double": 8, "ptr": 8}
 MANGLED = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
-INTEGER = {"float": "i32", "double": "i64", "half": "i16"}
 RARELY = "!prof !1"
-GUESS = 16
-"""Turns of a loop whose bounds are not known."""
-LONG_TURN, LONG_LOOP, LONG_TIME = 2_000, 100_000, 1_000_000
-"""Lines of code that are executed: in a turn of a loop, below which looking whether to stop would be felt; in a loop,
-above which it looks; one after the other, above which the code looks between loops."""
 MAX_FRAME = 64 << 10
 """Bytes of the stack that a kernel may use: threads may have been given little."""
 FOOTER = f"""
@@ -45,36 +40,11 @@ def literal(x: float, t: str) -> str:
     return str(int(x))
 
 
-@dataclass
-class LoopText:
-    """A loop that is being written."""
-
-    head: str
-    exit: str
-    index: str
-    before: str
-    low: Number
-    step: Number
-    high: Number
-    at: int
-    carried: list[tuple[str, str, str]] = field(default_factory=list)
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _, _ in self.carried]
-
-    @property
-    def turns(self) -> int:
-        """The number of times that the body runs, or a guess."""
-        if isinstance(self.low, int) and isinstance(self.high, int) and isinstance(self.step, int):
-            return max(0, -(-(self.high - self.low) // self.step))
-        return GUESS
-
-
 class Text:
     """A function that is being written."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Target, wanted: Specialisation) -> None:
+        self.target, self.wanted = target, wanted
         self.lines: list[str] = []
         self.slots: list[str] = []
         self.needs: dict[str, None] = {}
@@ -83,10 +53,6 @@ class Text:
         self.label = "entry"
         self.memo: list[dict[Any, dict[Any, str]]] = [{}]
         """Names of what was computed, for each open loop or branch: by the first item of a key, and by the key."""
-        self.work: list[int] = [0]
-        """Lines that the loops inside each open loop execute; first, those of the function."""
-        self.unchecked: list[int] = [0]
-        """The same, since the code last looked whether to stop."""
 
     # ------------------------------------------------------------ lines
 
@@ -184,20 +150,6 @@ class Text:
         sel = ", ".join(f"i32 {i}" for i in order)
         return self.let(f"shufflevector {v} {x}, {v} {y or 'poison'}, <{len(order)} x i32> <{sel}>")
 
-    def turned(self, rows: list[str], t: str) -> list[str]:
-        """The columns of a square, which has a power of two of rows."""
-        w = len(rows)
-        distance = w // 2
-        while distance:
-            low = [i if not i & distance else w + (i ^ distance) for i in range(w)]
-            high = [i ^ distance if not i & distance else w + i for i in range(w)]
-            made = list(rows)
-            for r in (r for r in range(w) if not r & distance):
-                a, b = rows[r], rows[r + distance]
-                made[r], made[r + distance] = self.shuffle(a, b, t, w, low), self.shuffle(a, b, t, w, high)
-            rows, distance = made, distance // 2
-        return rows
-
     def joined(self, parts: list[str], t: str, w: int) -> str:
         """Vectors of `w` elements as one; their number is a power of two."""
         while len(parts) > 1:
@@ -231,16 +183,6 @@ class Text:
         if a == 1:
             return b
         return a if b == 1 else self.let(f"mul i64 {a}, {b}")
-
-    def least(self, a: Number, b: Number) -> Number:
-        if isinstance(a, int) and isinstance(b, int):
-            return min(a, b)
-        return self.intrinsic("smin", "i64", 1, str(a), str(b))
-
-    def most(self, a: Number, b: Number) -> Number:
-        if isinstance(a, int) and isinstance(b, int):
-            return max(a, b)
-        return self.intrinsic("smax", "i64", 1, str(a), str(b))
 
     def both(self, a: str, b: str) -> str:
         if a == "true":
@@ -290,52 +232,7 @@ class Text:
         self.needs["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"] = None
         self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
 
-    # ------------------------------------------------------------ loops and branches
-
-    def begin(
-        self, high: Number, step: Number = 1, carried: Sequence[tuple[str, str]] = (), low: Number = 0
-    ) -> LoopText:
-        """Begin a loop over 64-bit integers; `carried` has types and initial values."""
-        head, body, done = (self.fresh(kind) for kind in ("head", "body", "done"))
-        before = self.label
-        self.jump(head)
-        self.mark(head)
-        loop = LoopText(head, done, self.new("i"), before, low, step, high, len(self.lines))
-        loop.carried = [(self.new("c"), t, x) for t, x in carried]
-        self.lines += [""] * (1 + len(carried))  # the phis, which are written at the end
-        self.branch(self.let(f"icmp slt i64 {loop.index}, {high}"), body, done)
-        self.mark(body)
-        self.memo.append({})
-        self.work.append(0)
-        self.unchecked.append(0)
-        return loop
-
-    def poll(self) -> None:
-        """Leave the function if it is to stop."""
-
-    def end(self, loop: LoopText, values: Sequence[str] = ()) -> None:
-        own = len(self.lines) - loop.at
-        work, unchecked = self.work.pop() + own, self.unchecked.pop() + own
-        if unchecked >= LONG_TURN and unchecked * loop.turns >= LONG_LOOP:
-            self.poll()
-            unchecked = 0
-        self._end(loop, values)
-        self.work[-1] += work * loop.turns
-        self.unchecked[-1] += unchecked * loop.turns
-        if len(self.unchecked) == 1 and self.unchecked[0] >= LONG_TIME:
-            self.poll()
-            self.unchecked[0] = 0
-
-    def _end(self, loop: LoopText, values: Sequence[str]) -> None:
-        after = self.let(f"add i64 {loop.index}, {loop.step}")
-        here = self.label
-        self.jump(loop.head)
-        phis = [(loop.index, "i64", str(loop.low), after)]
-        phis += [(name, t, x, new) for (name, t, x), new in zip(loop.carried, values)]
-        for n, (name, t, first, later) in enumerate(phis):
-            self.lines[loop.at + n] = f"  {name} = phi {t} [ {first}, %{loop.before} ], [ {later}, %{here} ]"
-        self.mark(loop.exit)
-        self.memo.pop()
+    # ------------------------------------------------------------ branches
 
     def when(
         self, condition: str, yes: Callable[[], None], no: Callable[[], None] | None = None, rarely: bool = False

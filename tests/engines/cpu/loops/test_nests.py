@@ -12,7 +12,6 @@ import pytest
 import tilery
 from support.loops import load
 from tilery.engines.cpu.abi import Specialisation, Target
-from tilery.engines.cpu.choice import CLASSES, LOOPS, OLD, VARIABLE, emitter_of
 from tilery.engines.cpu.loops.nodes import (
     Buffer,
     Declare,
@@ -224,20 +223,3 @@ def test_squares_are_turned_in_registers(t: str, dtype: Any) -> None:
     out = np.zeros((4, 64, 32), dtype)
     load(module, *chosen).kernel().launch(1, [x, out])
     assert (out == x.transpose(0, 2, 1)).all()
-
-
-# ---------------------------------------------------------------- the choice of the emitter
-
-
-def test_every_kernel_has_one_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    assert all(each.fits(bench("softmax").entries[0], TARGETS["amx"]) == (each is CLASSES[-1]) for each in CLASSES)
-    for name in ("gemm", "more/int_gemm", "more/gemm", "softmax"):
-        entry = bench(name).entries[0]
-        assert emitter_of(entry, TARGETS["amx"]) == next(c.emitter for c in CLASSES if c.fits(entry, TARGETS["amx"])), (
-            name
-        )
-    monkeypatch.setenv(VARIABLE, LOOPS)
-    assert emitter_of(bench("gemm").entries[0], AVX512) == LOOPS
-    monkeypatch.setenv(VARIABLE, OLD)
-    assert emitter_of(bench("gemm").entries[0], AVX512) == OLD

@@ -15,7 +15,6 @@ from support.contract import arguments, random_case
 from support.native_loops import load
 from tilery.engines.common.limits import Limits
 from tilery.engines.cpu.abi import NotLowered, Specialisation
-from tilery.engines.cpu.choice import VARIABLE
 from tilery.engines.cpu.native.build import lower_kernel
 from tilery.engines.cpu.native.compiler import host
 from tilery.engines.cpu.native.targets import TARGETS
@@ -59,11 +58,8 @@ def test_without_passes_but_for_products(seed: int) -> None:
         assert got[0] == want[0] and (want[0] or got == want)
 
 
-@pytest.fixture
-def by_loops(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Compile kernels of engine cpu by way of loops."""
-    monkeypatch.setenv(VARIABLE, "loops")
-    return lambda text: tilery.compile(tilery.parse(text), engine="cpu")
+def compiled(text: str) -> Any:
+    return tilery.compile(tilery.parse(text), engine="cpu")
 
 
 SHIFT = """entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>) {
@@ -79,16 +75,16 @@ SHIFT = """entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>) {
 
 
 @pytest.mark.parametrize("shift", [-100, -17, -1, 0, 1, 3, 64, 200, 256])
-def test_a_tile_is_loaded_before_it_is_stored(by_loops: Any, shift: int) -> None:
+def test_a_tile_is_loaded_before_it_is_stored(shift: int) -> None:
     memory = np.arange(1024, dtype=np.float32)
     want = memory.copy()
     want[300 + shift : 556 + shift] = memory[300:556] * 2
-    by_loops(SHIFT).launch(1, [memory[300:556], memory[300 + shift : 556 + shift]])
+    compiled(SHIFT).launch(1, [memory[300:556], memory[300 + shift : 556 + shift]])
     assert memory.tolist() == want.tolist()
 
 
-def test_a_fault_names_the_operation(by_loops: Any) -> None:
-    kernel = by_loops(SHIFT)
+def test_a_fault_names_the_operation() -> None:
+    kernel = compiled(SHIFT)
     with pytest.raises(ExecutionError, match="load_view_tko") as caught:
         kernel.launch(1, [np.zeros(255, np.float32), np.zeros(256, np.float32)])
     assert caught.value.block == (0, 0, 0)
@@ -96,15 +92,14 @@ def test_a_fault_names_the_operation(by_loops: Any) -> None:
         kernel.launch(1, [np.zeros(256, np.float32), np.zeros(255, np.float32)])
 
 
-def test_an_endless_loop_is_stopped(by_loops: Any) -> None:
+def test_an_endless_loop_is_stopped() -> None:
     with pytest.raises(ExecutionError, match="stopped after"):
-        by_loops("entry @k() { loop { continue } return }").launch(1, limits=Limits(seconds=0.2))
+        compiled("entry @k() { loop { continue } return }").launch(1, limits=Limits(seconds=0.2))
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["vadd", "gelu", "softmax", "layernorm", "gemm", "attention"])
-def test_no_promises_that_are_not_kept(monkeypatch: pytest.MonkeyPatch, name: str, target: str) -> None:
-    monkeypatch.setenv(VARIABLE, "loops")
+def test_no_promises_that_are_not_kept(name: str, target: str) -> None:
     module = tilery.parse((KERNELS / f"{name}.mlir").read_text())
     lowered = lower_kernel(module, module.entries[0], False, TARGETS[target])
     assert lowered is not None

@@ -18,7 +18,6 @@ from ..abi import NotLowered
 from ..registry import applies
 from ..text import Text, vector
 from ..tiles import element
-from ..writer import Writer
 from .floats import bits_of, float_of, gathered
 from .mathlib import MAGIC, polynomial, rounded
 
@@ -91,7 +90,7 @@ def wave(g: Text, o: Any, x: str, w: int) -> str:
 
 
 @applies(Sin, Cos, Tan, heavy=True)
-def trigonometric(g: Writer, o: Any, w: int, x: str) -> str:
+def trigonometric(g: Text, o: Any, w: int, x: str) -> str:
     if element(o.result) is F64:
         raise NotLowered(o.name)
     t = "double"

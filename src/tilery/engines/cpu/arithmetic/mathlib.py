@@ -16,7 +16,6 @@ from ..abi import NotLowered
 from ..registry import applies
 from ..text import Text
 from ..tiles import element
-from ..writer import Writer
 from .floats import bits_of, doubled, float_of, flushed, from_f32, odd32
 
 LANES = 16
@@ -62,7 +61,7 @@ def clamped(g: Text, t: str, w: int, x: str, low: float, high: float) -> str:
 # ---------------------------------------------------------------- exp
 
 
-def exp_single(g: Writer, x: str, w: int, base_two: bool) -> str:
+def exp_single(g: Text, x: str, w: int, base_two: bool) -> str:
     if "avx512dq" not in g.target.features:
         return _by_polynomial(g, x, w, base_two)
     if w == 1:
@@ -74,7 +73,7 @@ def exp_single(g: Writer, x: str, w: int, base_two: bool) -> str:
     return g.joined(parts, "float", LANES)
 
 
-def _by_table(g: Writer, x: str, base_two: bool) -> str:
+def _by_table(g: Text, x: str, base_two: bool) -> str:
     """A power of two from a table, times exp(r), r being what is left of x after the nearest sixteenth of a power.
 
     For x too large or too small and for NaN, r is useless and the exponent alone decides.
@@ -100,7 +99,7 @@ def _by_table(g: Writer, x: str, base_two: bool) -> str:
     return g.call("x86.avx512.mask.scalef.ps.512", v, (v, y), (v, n), (v, "zeroinitializer"), ("i16", -1), ("i32", 4))
 
 
-def _by_polynomial(g: Writer, x: str, w: int, base_two: bool) -> str:
+def _by_polynomial(g: Text, x: str, w: int, base_two: bool) -> str:
     t = "float"
     x = clamped(g, t, w, x, *((-151.0, 129.0) if base_two else (-104.0, 89.0)))
     if base_two:
@@ -117,7 +116,7 @@ def _by_polynomial(g: Writer, x: str, w: int, base_two: bool) -> str:
     return _scaled(g, g.op("fadd", t, w, p, g.const(1.0, t, w)), n, w)
 
 
-def _scaled(g: Writer, y: str, n: str, w: int) -> str:
+def _scaled(g: Text, y: str, n: str, w: int) -> str:
     """y times 2**n, n a whole number in [-151, 129] or NaN."""
     whole = g.cast("fptosi", g.select(g.compare("uno", "float", w, n, n), "float", w, g.const(0.0, "float", w), n),
                    "float", "i32", w)  # fmt: skip
@@ -219,7 +218,7 @@ def in_double(g: Text, o: Any, x: str, w: int) -> str:
 
 
 @applies(Exp, Exp2, Log, Log2, Rsqrt, SinH, CosH, TanH, heavy=True)
-def function(g: Writer, o: Any, w: int, x: str) -> str:
+def function(g: Text, o: Any, w: int, x: str) -> str:
     e = element(o.result)
     if e is F64:
         raise NotLowered(o.name)

@@ -15,7 +15,6 @@ from ..abi import NotLowered
 from ..registry import applies
 from ..text import Text, vector
 from ..tiles import element, reg
-from ..writer import Writer
 from .floats import bits_of, doubled, float_of, from_f32, widened
 from .mathlib import ATANH, LN2, LOG2E, MAGIC, clamped, nearest, polynomial
 
@@ -107,7 +106,7 @@ def _minus(g: Text, x: str, w: int) -> str:
 
 
 @applies(FPowF, heavy=True)
-def fpowf(g: Writer, o: Any, w: int, x: str, y: str) -> str:
+def fpowf(g: Text, o: Any, w: int, x: str, y: str) -> str:
     e = element(o.result)
     if e is F64:
         raise NotLowered(o.name)
@@ -115,7 +114,7 @@ def fpowf(g: Writer, o: Any, w: int, x: str, y: str) -> str:
 
 
 @applies(FPowI, heavy=True)
-def fpowi(g: Writer, o: Any, w: int, x: str, n: str) -> str:
+def fpowi(g: Text, o: Any, w: int, x: str, n: str) -> str:
     """As the reference engine: bit by bit of the exponent, in f32. A negative power is a reciprocal."""
     e, t = element(o.result), reg(o.exponent)
     if e is F64:

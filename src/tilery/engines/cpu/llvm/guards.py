@@ -171,8 +171,10 @@ def _inside(g: Text, home: Segment | None, low: str, high: str, writes: bool) ->
     return g.both(ok, g.test("ne", home.writable, 0)) if writes else ok
 
 
-def guard_lanes(g: Text, s: Guard, addresses: str, mask: str | None, w: int, home: Segment | None) -> None:
-    """Check one element per lane."""
+def guard_lanes(
+    g: Text, s: Guard, addresses: str, mask: str | None, w: int, home: Segment | None, first: Number | None
+) -> None:
+    """Check one element per lane; `first` is the address of the first one, if they are known to be neighbours."""
     t = "i64"
     if s.item > 1:
         low = g.op("and", t, w, addresses, g.const(s.item - 1, t, w))
@@ -181,18 +183,11 @@ def guard_lanes(g: Text, s: Guard, addresses: str, mask: str | None, w: int, hom
     search, fine = g.fresh("search"), g.fresh("found")
     if home is None:
         g.jump(search)
+    elif first is not None and not s.strict:  # neighbours
+        high = g.add(first, w * s.item)
+        g.branch(_inside(g, home, str(first), str(high), s.writes), fine, search)
     else:
-        last = g.let(f"sub i64 {home.high}, {s.item}")
-        outside = g.op(
-            "or", "i1", w,
-            g.compare("ult", t, w, addresses, g.splat(home.low, t, w)),
-            g.compare("ugt", t, w, addresses, g.splat(last, t, w)),
-        )  # fmt: skip
-        if mask is not None:
-            outside = g.op("and", "i1", w, outside, mask)
-        bad = g.either(any_of(g, outside, w), g.test("ult", g.let(f"sub i64 {home.high}, {home.low}"), s.item))
-        if s.writes:
-            bad = g.either(bad, g.test("eq", home.writable, 0))
+        bad = _any_outside(g, s, home, addresses, mask, w)
         if s.strict:
             fault_if(g, s.fault, bad)
             return
@@ -208,3 +203,18 @@ def guard_lanes(g: Text, s: Guard, addresses: str, mask: str | None, w: int, hom
     fault_if(g, s.fault, g.opposite(g.let(f"call i1 @find_lanes({operands})")))
     g.jump(fine)
     g.mark(fine)
+
+
+def _any_outside(g: Text, s: Guard, home: Segment, addresses: str, mask: str | None, w: int) -> str:
+    """Return whether an element is not in the segment."""
+    t = "i64"
+    last = g.let(f"sub i64 {home.high}, {s.item}")
+    outside = g.op(
+        "or", "i1", w,
+        g.compare("ult", t, w, addresses, g.splat(home.low, t, w)),
+        g.compare("ugt", t, w, addresses, g.splat(last, t, w)),
+    )  # fmt: skip
+    if mask is not None:
+        outside = g.op("and", "i1", w, outside, mask)
+    bad = g.either(any_of(g, outside, w), g.test("ult", g.let(f"sub i64 {home.high}, {home.low}"), s.item))
+    return g.either(bad, g.test("eq", home.writable, 0)) if s.writes else bad

@@ -56,7 +56,7 @@ from ..loops.nodes import (
     walk,
 )
 from ..registry import ELEMENTWISE
-from ..text import BYTES, FOOTER, LONG_LOOP, LONG_TURN, Number, Text, vector
+from ..text import BYTES, FOOTER, Number, Text, vector
 from ..tiles import element, register, stored
 from .buffers import Places, assign, size_of
 from .entry import BLOCK, run_function
@@ -66,6 +66,9 @@ from .nans import FINAL, LOOSE, Nans
 
 MAX_LINES = 300000
 """More than this takes LLVM too long."""
+LONG_TURN, LONG_LOOP = 2_000, 100_000
+"""Statements that are executed: in a turn of a loop, below which looking whether to stop would be felt; in a loop,
+above which it looks."""
 GUESS = 16
 """Iterations of a loop whose bounds are not known."""
 MAX_WORK = 3_000_000
@@ -93,8 +96,8 @@ class Rendering(Text):
     """The function of a tile block that is being written."""
 
     def __init__(self, kernel: Kernel, target: Target, wanted: Specialisation) -> None:
-        super().__init__()
-        self.kernel, self.target, self.wanted = kernel, target, wanted
+        super().__init__(target, wanted)
+        self.kernel = kernel
         self.nans = Nans(kernel)
         self.places: Places = assign(kernel)
         self.names: dict[Value, str] = {}
@@ -108,6 +111,8 @@ class Rendering(Text):
         self.rows: set[Operand] = set()
         """The number of the row of tile blocks."""
         self.pointers: dict[Buffer, str] = {}
+        self.tables: dict[bytes, str] = {}
+        """The names of constants, by their bytes."""
         self.targets: list[tuple[Loop | While, str, str]] = []
         """Loops that are open, and where `continue` and `break` go."""
         self.tiles: dict[Buffer, int] = {}
@@ -170,13 +175,9 @@ class Rendering(Text):
         """Return the names of the bounds of a segment, which are loaded here: few values live long."""
         if home is None or home.kind == "own":
             return None
-        key = ("segment", home)
-        if (found := self.known(key)) is None:
-            count = len(self.kernel.params)
-            at = count + 3 * home.number if home.kind == "param" else 4 * count + 3 * home.number
-            found = Segment(*(self.load("i64", self.at("i64", "%slots", at + k)) for k in range(3)))
-            self.remember(key, found)
-        return found
+        count = len(self.kernel.params)
+        at = count + 3 * home.number if home.kind == "param" else 4 * count + 3 * home.number
+        return Segment(*(self.load("i64", self.at("i64", "%slots", at + k)) for k in range(3)))
 
     # ------------------------------------------------------------ operands
 
@@ -502,8 +503,8 @@ class Rendering(Text):
         if b not in self.pointers:
             t = stored(register(b.element))
             if b.data is not None:
-                name = f"@constant{len(self.pointers)}"
                 raw = np.ascontiguousarray(b.data).tobytes()
+                name = self.tables.setdefault(raw, f"@constant{len(self.tables)}")
                 text = "".join(f"\\{byte:02X}" for byte in raw)
                 self.functions[name] = f'{name} = internal constant [{len(raw)} x i8] c"{text}", align 64'
             elif b in self.places.offsets:
@@ -725,7 +726,7 @@ class Rendering(Text):
                 pair = self.let(f"cmpxchg ptr {p}, {raw} {xs[0]}, {raw} {xs[1]} seq_cst seq_cst, align {BYTES[raw]}")
                 found = self.let(f"extractvalue {{ {raw}, i1 }} {pair}, 0")
             else:
-                found = combined(self, o.mode, e, p, xs[0])  # type: ignore[arg-type]
+                found = combined(self, o.mode, e, p, xs[0])
             self.store(raw, found, slot)
 
         self.when("true" if s.mask is None else self.use(s.mask), act)
@@ -743,7 +744,8 @@ class Rendering(Text):
         elif s.dims:
             raise NotLowered("boxes in lanes")
         else:
-            guard_lanes(self, s, self.use(s.address, w), mask, w, home)
+            first, step = self.steps.get(s.address, (0, 0)) if isinstance(s.address, Value) else (0, 0)
+            guard_lanes(self, s, self.use(s.address, w), mask, w, home, first if step == s.item else None)
 
     def call_back(self, s: Call) -> None:
         buffers = [*s.arguments, *s.results]

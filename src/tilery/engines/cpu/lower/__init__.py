@@ -46,7 +46,7 @@ def lower(
         blocks = b.mul(blocks, b.resize(extent, I64, signed=False))
     grid = Loop(Kind.GRID, Value(I64, 1, "rank"), index(0), blocks, [])
     b.emit(grid)
-    g = Lowering(module, kernel, b, {o: n for n, o in enumerate(ops)}, grid.index, called, checks)
+    g = Lowering(module, entry, kernel, b, {o: n for n, o in enumerate(ops)}, grid.index, called, checks)
     if checks:
         _require_checkable(ops, checks)
         g.harmless = harmless_promises(entry)

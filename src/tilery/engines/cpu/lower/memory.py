@@ -26,7 +26,7 @@ from ....types import I8, I64, Ptr, Scalar, Tile
 from ...common.layout import alloca_bytes
 from ...common.tiles import pointee_bytes
 from ..abi import NotLowered
-from ..loops.nodes import Atomic, Buffer, Declare, Home, Kind, Locate, Operand, Scope
+from ..loops.nodes import Atomic, Buffer, Declare, Home, Kind, Locate, Operand, Scope, index
 from ..loops.nodes import Value as Result
 from .state import Lowering, lowers, shape
 
@@ -54,10 +54,18 @@ def guarded(
     g: Lowering, o: Any, pointers: Value, mask: Value | None, at: Sequence[Operand], writes: bool
 ) -> tuple[Operand, Operand | None]:
     """Check an element of a tile of pointers; return its address and whether it is accessed."""
-    address = g.at(pointers, at)
+    address = address_of(g, pointers, at)
     chosen = None if mask is None else g.at(mask, at)
     g.b.guard(address, pointee_bytes(pointee(pointers)), writes, g.numbers[o], g.homes.get(pointers), mask=chosen)
     return address, chosen
+
+
+def address_of(g: Lowering, pointers: Value, at: Sequence[Operand]) -> Operand:
+    """Return an element of a tile of pointers; where all of a row are neighbours, only the first one is looked up."""
+    item, sizes = pointee_bytes(pointee(pointers)), shape(pointers)
+    if not sizes or sizes[-1] == 1 or g.alignment[pointers].contiguity[-1] < sizes[-1]:
+        return g.at(pointers, at)
+    return g.b.add(g.at(pointers, (*at[:-1], index(0))), g.b.mul(at[-1], index(item)))
 
 
 @lowers(LoadPtrTko)

@@ -11,6 +11,7 @@ from math import prod
 from ....ops import MaxF, MinF, Reduce, Scan
 from ....types import F32, I32
 from ...common.threads import group_size, spread_over_threads
+from ..abi import NotLowered
 from ..loops.builder import element_of
 from ..loops.nodes import Buffer, Const, Float, If, Kind, Operand, Scope, Stmt, Value, index
 from .checks import check_pending
@@ -35,7 +36,10 @@ def combine(g: Lowering, o: Reduce | Scan, earlier: Sequence[Operand], later: Se
         g.lower(each)
     check_pending(g)
     g.pending = before
-    return [g.operand(v) for v in o.body.ops[-1].operands]
+    made = o.body.ops[-1].operands
+    if not all(map(is_scalar, made)):
+        raise NotLowered("a body that returns tiles")
+    return [g.operand(v) for v in made]
 
 
 def rooms(g: Lowering, o: Reduce | Scan, sizes: Sequence[int], few: int = FEW) -> list[Buffer]:

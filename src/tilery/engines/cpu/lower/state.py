@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
+from ....analysis.alignment import Alignment, axis_info
 from ....ir import Op, Value
-from ....ops import Module
+from ....ops import Entry, Module
 from ....types import Ptr, Tile
 from ..abi import NotLowered
 from ..loops.builder import Builder, element_of
@@ -54,11 +56,12 @@ def lowers(*classes: type[Op]) -> Callable[[F], F]:
     return register
 
 
-@dataclass(slots=True)
+@dataclass
 class Lowering:
     """The lowering of one entry."""
 
     module: Module
+    entry: Entry
     kernel: Kernel
     b: Builder
     numbers: dict[Op, int]
@@ -97,6 +100,11 @@ class Lowering:
                 rules[type(o)](self, o)
         function(self, o)
         self.inherit_home(o)
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """Facts about integers and pointers. Promises are not believed."""
+        return axis_info(self.entry, trust=False)
 
     # ------------------------------------------------------------ values
 

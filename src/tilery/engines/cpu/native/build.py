@@ -13,8 +13,6 @@ from ....analysis.fingerprint import fingerprint
 from ....ir import Refused, walk
 from ....ops import Entry, Module
 from ..abi import ALLOWED_SYMBOLS, Lowered, NotLowered, Specialisation, Target
-from ..choice import LOOPS, emitter_of
-from ..emitter import lower
 from ..passes.pipeline import lower_by_loops
 from . import pool, pool_ir
 from .compiler import (
@@ -66,21 +64,11 @@ def lower_kernel(
 ) -> Lowered | None:
     """Lower a kernel; None if the reference engine has to run it."""
     wanted = Specialisation(exact=exact)
-    lowered = None if checks or emitter_of(entry, target) == LOOPS else _by_older(module, entry, target, wanted)
-    if lowered is None:
-        try:
-            lowered = lower_by_loops(module, entry, target, wanted, checks)
-        except NotLowered:
-            return None
-    return None if lowered.waits else lowered
-
-
-def _by_older(module: Module, entry: Entry, target: Target, wanted: Specialisation) -> Lowered | None:
-    """Lower a kernel without loops; None if loops have to."""
     try:
-        return lower(module, entry, target, wanted)
+        lowered = lower_by_loops(module, entry, target, wanted, checks)
     except NotLowered:
         return None
+    return None if lowered.waits else lowered
 
 
 # ---------------------------------------------------------------- what is known about a kernel
@@ -90,7 +78,7 @@ def key_of(module: Module, entry: Entry, exact: bool, checks: frozenset[str] = f
     """Return the name of a kernel in the cache."""
     target = host()
     computes = fingerprint(*module.globals, entry)
-    way = " ".join([LOOPS if checks else emitter_of(entry, target), *sorted(checks)])
+    way = " ".join(sorted(checks))
     parts = ["kernel", versions(), target.triple, target.cpu, feature_string(target), str(exact), way, computes]
     return "\0".join(parts)
 

@@ -13,22 +13,17 @@ from ..loops.nodes import (
     Value,
     While,
     blocks_of,
-    buffers_written,
     defined,
     operands,
     walk,
 )
 from .inline import producer_of
-from .rewrite import written_buffers
+from .rewrite import writers_of, written_buffers
 
 
 def hoist_packing(kernel: Kernel) -> None:
     """Move nests that convert a whole tile out of loops, if neither the tile nor the buffer depends on the loop."""
-    writers: dict[Buffer, int] = {}
-    for s in walk(kernel.body):
-        for b in buffers_written(s):
-            writers[b] = writers.get(b, 0) + 1
-    _block(kernel.body, writers)
+    _block(kernel.body, writers_of(kernel.body))
 
 
 def _block(body: list[Stmt], writers: dict[Buffer, int]) -> None:

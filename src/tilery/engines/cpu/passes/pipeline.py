@@ -35,6 +35,8 @@ Pass = Callable[[Kernel], Any]
 """A change of a kernel. One that returns False has changed nothing."""
 MAX_OPS = 20000
 """Operations of a kernel that is compiled."""
+MAX_STATEMENTS = 60000
+"""Statements of a kernel that is compiled, after any pass."""
 
 
 def passes(target: Target, wanted: Specialisation) -> list[Pass]:
@@ -101,6 +103,8 @@ def compile_loops(kernel: Kernel, entry: Entry, target: Target, wanted: Speciali
     for run in passes(target, wanted):
         if changed or run is not simplify:
             changed = run(kernel) is not False and run is not simplify
+            if sum(1 for _ in walk_loops(kernel.body)) > MAX_STATEMENTS:
+                raise NotLowered("the kernel is very large")
     lowered = render(kernel, target, wanted)
     add_facts(lowered, entry)
     return lowered

@@ -117,6 +117,15 @@ def written_buffers(body: Iterable[Stmt]) -> set[Buffer]:
     return {b for s in walk(list(body)) for b in buffers_written(s)}
 
 
+def writers_of(body: list[Stmt]) -> dict[Buffer, int]:
+    """Return how many statements write each buffer."""
+    found: dict[Buffer, int] = {}
+    for s in walk(body):
+        for b in buffers_written(s):
+            found[b] = found.get(b, 0) + 1
+    return found
+
+
 def writes_memory(body: Iterable[Stmt]) -> bool:
     """Tell whether statements change memory."""
     return any(isinstance(s, (Write, Atomic, Call)) for s in walk(list(body)))

@@ -25,11 +25,10 @@ from ..loops.nodes import (
     While,
     blocks_of,
     buffers_read,
-    buffers_written,
     walk,
 )
 from .inline import Producer, computed, producer_of
-from .rewrite import Copy, trip_count, with_values, writes_memory, written_buffers
+from .rewrite import Copy, trip_count, with_values, writers_of, writes_memory, written_buffers
 
 MAX_ELEMENTS = 1 << 16
 """Elements of a tile, above which it is not found out which of them are loaded."""
@@ -38,11 +37,7 @@ Positions = NDArray[np.int64]
 
 def fill_on_the_side(kernel: Kernel) -> bool:
     """Let nests that load a tile first compute it; return whether any does."""
-    writers: dict[Buffer, int] = {}
-    for s in walk(kernel.body):
-        for b in buffers_written(s):
-            writers[b] = writers.get(b, 0) + 1
-    return _block(kernel.body, writers)
+    return _block(kernel.body, writers_of(kernel.body))
 
 
 def _block(body: list[Stmt], writers: dict[Buffer, int]) -> bool:

@@ -1,10 +1,12 @@
-"""Compare the code that engine cpu makes by way of the loop IR with that of its older emitter.
+"""Compare the code that engine cpu makes with that of another checkout.
 
-    python bench/emitters.py [--only NAME] [--rounds 3] [--known | --held-out] [--report docs/reports/lab/emitters.md]
+    python bench/before.py CHECKOUT [--only NAME] [--rounds 3] [--known | --held-out]
+                           [--report docs/reports/lab/before.md]
 
 Times are processor times in compiled code on one core, the least of many launches. The two take turns in processes of
 their own, so that other work on the machine hits both. A third of the kernels is held out: their code is not looked at
-and no pass is changed for them; `--known` leaves them out.
+and no pass is changed for them; `--known` leaves them out. Commit 4fbcbe4f is the last with another emitter, which
+`TILERY_CPU_EMITTER=old` chooses there.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+HERE = Path(__file__).parents[1]
 SIX = (
     *("vadd", "gelu", "softmax", "layernorm", "gemm", "attention"),
     *(f"{name}, 16 mod 64" for name in ("vadd", "gelu", "softmax", "layernorm")),
@@ -140,13 +143,13 @@ def measure(args: argparse.Namespace) -> dict[str, float]:
 
 
 def collect(args: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Let processes of both take turns; return the least milliseconds by kernel and emitter."""
+    """Let processes of both take turns; return the least milliseconds by kernel and checkout."""
     found: dict[str, dict[str, float]] = {}
     for _ in range(args.rounds):
-        for way in ("old", "loops"):
-            env = {**os.environ, "TILERY_CPU_EMITTER": way}
-            command = [sys.executable, __file__, "--child", "--only", args.only, *["--known"] * args.known]
-            command += ["--held-out"] * args.held_out
+        for way, checkout in (("before", args.checkout), ("now", HERE)):
+            env = {**os.environ, "PYTHONPATH": str(checkout.resolve() / "src")}
+            command = [sys.executable, __file__, str(checkout), "--child", "--only", args.only]
+            command += ["--known"] * args.known + ["--held-out"] * args.held_out
             done = subprocess.run(command, env=env, capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{way}: {done.stderr[-3000:]}")
@@ -156,26 +159,29 @@ def collect(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     return found
 
 
-def page(found: dict[str, dict[str, float]]) -> str:
+def page(found: dict[str, dict[str, float]], checkout: Path) -> str:
     """Render the results."""
-    from tilery.engines.cpu.choice import CLASSES
     from tilery.engines.cpu.native.compiler import host
 
+    command = ["git", "-C", str(checkout), "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    emitter = os.environ.get("TILERY_CPU_EMITTER")
     lines = [
-        "# Code of the loop IR against that of the older emitter",
+        "# The code of engine cpu before and now",
         "",
-        "`bench/emitters.py` wrote this page. Milliseconds of the processor in compiled code on one core",
+        "`bench/before.py` wrote this page. Milliseconds of the processor in compiled code on one core",
         f"({host().cpu}), the least of many launches; other programs ran on the machine. Processes of both take turns.",
+        f"Before: commit {commit}" + (f" with `TILERY_CPU_EMITTER={emitter}`." if emitter else "."),
         "",
-        "| kernel | older emitter | loops | ratio |",
+        "| kernel | before | now | ratio |",
         "|---|--:|--:|--:|",
     ]
     ratios: dict[str, list[float]] = {"known": [], "held-out": []}
     for name, row in found.items():
-        ratio = row["loops"] / row["old"]
+        ratio = row["now"] / row["before"]
         ratios["held-out" if name in HELD_OUT else "known"].append(ratio)
         held = " (held out)" * (name in HELD_OUT)
-        lines.append(f"| {name}{held} | {row['old']:.3f} | {row['loops']:.3f} | {ratio:.2f} |")
+        lines.append(f"| {name}{held} | {row['before']:.3f} | {row['now']:.3f} | {ratio:.2f} |")
     lines.append("")
     for kind, some in ratios.items():
         if some:
@@ -183,19 +189,13 @@ def page(found: dict[str, dict[str, float]]) -> str:
             within = sum(ratio <= 1.03 for ratio in some)
             lines.append(f"{len(some)} {kind} kernels: geometric mean {mean:.2f}, worst {max(some):.2f}, ")
             lines[-1] += f"{within} within 1.03."
-    lines += ["", "## Which emitter compiles what", "", "| class of kernels | emitter | why |", "|---|---|---|"]
-    lines += [f"| {each.name} | {each.emitter} | {each.reason} |" for each in CLASSES]
-    lines += [
-        "",
-        "## Not measured",
-        "",
-        "Several threads; processors with instructions for bf16; compilation, which takes longer by way of loops.",
-    ]
+    lines += ["", "## Not measured", "", "Several threads, other processors, and compilation."]
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
+    parser.add_argument("checkout", type=Path, help="another checkout")
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--known", action="store_true", help="leave out what is held out")
@@ -207,7 +207,7 @@ def main() -> int:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         print(json.dumps(measure(args)))
         return 0
-    text = page(collect(args))
+    text = page(collect(args), args.checkout)
     if args.report:
         args.report.write_text(text, "utf-8")
     print(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from ..analysis.memory.forms import LinearForm
 from ..attrs import ComparisonPredicate as Predicate
@@ -20,6 +21,8 @@ SIGNS = {
 }
 """The signs of the difference of two numbers for which a comparison holds."""
 EQUALITY = (Predicate.EQUAL, Predicate.NOT_EQUAL)
+MOST = 16
+"""Conditions of an operation that are looked at, from the innermost outwards, so that deep nests take linear time."""
 
 
 def are_exclusive(a: Op, b: Op, facts: Facts) -> bool:
@@ -27,7 +30,7 @@ def are_exclusive(a: Op, b: Op, facts: Facts) -> bool:
 
     It knows the two branches of one `if`, and comparisons of the same numbers, such as the position with 0 and with 1.
     """
-    ours, theirs = list(_taken(a, facts)), list(_taken(b, facts))
+    ours, theirs = list(islice(_taken(a, facts), MOST)), list(islice(_taken(b, facts), MOST))
     if not ours or not theirs:
         return False
     shared = [loop for loop in facts.around(a) if isinstance(loop, (For, Loop)) and facts.is_inside(b, loop)]

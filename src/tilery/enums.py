@@ -53,7 +53,7 @@ class RoundingMode(TileEnum):
 
 
 class IntegerOverflow(TileEnum):
-    """What the program promises about wrap-around. Breaking the promise is undefined behaviour."""
+    """A promise of the program about wrap-around. Breaking it is undefined behaviour."""
 
     NONE = 0
     NSW = 1, "no_signed_wrap"

@@ -112,7 +112,7 @@ def iota(o: Iota, known: KnownAxes) -> Found:
 
 @rule(Constant)
 def constant(o: Constant, known: KnownAxes) -> Found:
-    """What the elements show"""
+    """The facts that the elements show"""
     if not is_integer(o.result):
         return None
     dense = o.value

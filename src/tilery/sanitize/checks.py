@@ -1,4 +1,4 @@
-"""What a check is: a class that is told what a launch does, and reports what is wrong with it.
+"""The base class of checks: it is told what a launch does, and reports what is wrong with it.
 
 A check overrides the methods it needs; a method that no check overrides costs nothing, and its events are not made.
 Everything happens on one thread, in the order in which the reference engine executes: a batch of tile blocks executes
@@ -44,7 +44,7 @@ class Step:
     instruction: Compute | None = None
     """The slots of its operands and results in the batch; None for control flow."""
     access: Access | None = None
-    """What it accesses, for checks that ask for it."""
+    """The memory it accesses, for checks that ask for it."""
 
     @property
     def blocks(self) -> Array:

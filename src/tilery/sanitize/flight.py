@@ -75,7 +75,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self.history: Any = None
-        """What the check of races remembers of these launches."""
+        """The memory of the check of races for these launches."""
         self.launches: list[LaunchInFlight] = []
         self.is_forgetful = False
         """Whether launches counted as ended because there were too many."""

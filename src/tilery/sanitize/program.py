@@ -57,7 +57,7 @@ class Strided(NamedTuple):
 
 
 class ProgramMemory(HoldsAddresses):
-    """What a sanitizer knows about the memory of a program."""
+    """A sanitizer's knowledge of the memory of a program."""
 
     def __init__(self, owner: Sanitizer) -> None:
         self._owner = owner

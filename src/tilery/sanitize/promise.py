@@ -214,4 +214,4 @@ RULES: dict[type[Op], Any] = {
     **dict.fromkeys((AddI, SubI, MulI, NegI, ShLI), _overflow),
     TruncI: _truncated,
 }
-"""What to check before an operation."""
+"""The checks before an operation."""

@@ -1,4 +1,4 @@
-"""What checks found: one report per operation and rule, with counts and the first occurrence."""
+"""Findings of checks: one report per operation and rule, with counts and the first occurrence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Occurrence:
     block: tuple[int, ...] = ()
     element: tuple[int, ...] = ()
     role: str = "the other access is"
-    """What the operation has to do with the report, if another one is reported."""
+    """The operation's part in the report, if another operation is reported."""
     reason: str = ""
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Report:
 
     check: str
     rule: str
-    """What is wrong, in words that are the same for every occurrence."""
+    """The fault, in words that are the same for every occurrence."""
     places: list[Occurrence]
     """The first occurrence: where it is reported, then other operations that take part, if any."""
     values: dict[str, Any] = field(default_factory=dict)

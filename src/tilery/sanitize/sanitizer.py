@@ -145,7 +145,7 @@ class Sanitizer:
 
     @property
     def claim(self) -> str:
-        """What is known about races if none is reported; empty if nobody looked for them."""
+        """The facts known about races if none is reported; empty if the check did not run."""
         if "race" not in self.names or not self.schedules:
             return ""
         seeds = sorted(seed for seed in self.schedules if seed is not None)

@@ -1,4 +1,4 @@
-"""What a user asks to leave out: launches that are not watched, and reports that are known.
+"""User selections: launches that are not watched, and known reports that are left out.
 
 A file of suppressions has a rule per line, and comments that start with `#`:
 

@@ -149,4 +149,4 @@ RULES: dict[type[Op], Any] = {
     **dict.fromkeys((GetTensorShape, GetIndexSpaceShape), _shape_fits),
     MmaFScaled: _scales,
 }
-"""What to check before an operation."""
+"""The checks before an operation."""

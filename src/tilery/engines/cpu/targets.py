@@ -1,4 +1,4 @@
-"""What a processor can do, as data that passes choose shapes by."""
+"""The abilities of processors, as data by which passes choose shapes."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def _attributes(low: Lowering, o: For) -> str:
 
 @dataclass(slots=True)
 class Body:
-    """What is known about the order of accesses when the body of a loop starts."""
+    """The known order of accesses when the body of a loop starts."""
 
     fenced: int
     reads: bool
@@ -266,9 +266,9 @@ class Body:
     plain: int
     """The number of accesses before it, other than through tensor maps."""
     before: Tok
-    """What any token follows that the body has from outside."""
+    """The accesses before any token that the body has from outside."""
     ended: dict[int, Tok] = field(default_factory=dict)
-    """What the tokens follow that the body passes on as each of the results."""
+    """The accesses before the tokens that the body passes on as each of the results."""
 
     def passes(self, number: int, token: Tok) -> None:
         """Note a token that the body passes on."""

@@ -1,4 +1,4 @@
-"""What happens in a launch, as an observer records it: accesses, the values of a tile block, and tokens."""
+"""Records of a launch, made by an observer: accesses, the values of a tile block, and tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OCCURRENCES = 256
 
 @dataclass
 class LaunchRecording:
-    """What to record, and what was recorded."""
+    """The choice of what to record, and the record."""
 
     ids: dict[Op, int]
     arrays: list[ArrayArgument]

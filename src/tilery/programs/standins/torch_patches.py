@@ -78,7 +78,7 @@ ACCELERATOR = {
         )
     },
 }
-"""What of `torch.accelerator` does the same as something of `torch.cuda`; a release of torch may not have all of it."""
+"""Functions of `torch.accelerator` that are also in `torch.cuda`; a release of torch may lack some."""
 
 
 def replacements() -> Iterator[tuple[Any, str, Any]]:

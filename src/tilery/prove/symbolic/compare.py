@@ -391,7 +391,7 @@ def index_orders(rank: int) -> list[tuple[int, ...]]:
 
 
 def _compare_reads(prover: Prover, left: KernelFormulas, right: KernelFormulas) -> None:
-    """Whatever B reads, A reads: then B cannot fault where A does not."""
+    """Check that A reads whatever B reads, so that B cannot fault where A does not."""
     for load in right.loads:
         if not any(_covers(prover, other, load, left.within(load.loops)) for other in left.loads):
             raise Failed(Attempt("reads", f"{load.op.name} of B may read where A does not"))

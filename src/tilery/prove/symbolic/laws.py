@@ -32,7 +32,7 @@ def multiply_square(o: Op) -> list[Op] | None:
 
 
 LAWS: dict[str, Callable[[Op], list[Op] | None]] = {ROUNDED_ONCE: split_fma, SQUARES: multiply_square}
-"""What may be replaced, by what is said of kernels that are the same afterwards."""
+"""Permitted replacements, by the sentence about kernels that are the same afterwards."""
 
 
 def under_laws(a: Entry, b: Entry) -> Iterator[tuple[str, Entry, Entry]]:

@@ -65,7 +65,7 @@ class Race(Check):
             history.sync = Synchronization(not self._narrow and flight is None)
         self._sync = history.sync
         self._start = NOTHING
-        """What an access without a token follows."""
+        """The events before an access without a token."""
         self._ended: Array | None = None
         """For each operation, whether its launch has ended before this one."""
         if self._launch is not None and self._launch.before:

@@ -25,7 +25,7 @@ class Doing:
     """How often each lane has executed the operation, this time included."""
     pasts: list[Past]
     acquired: dict[int, list[Release]]
-    """What elements have acquired themselves."""
+    """The events that elements have acquired themselves."""
     by_element: bool
     """Whether members are elements rather than lanes."""
     first: int

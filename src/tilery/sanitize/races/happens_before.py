@@ -165,7 +165,7 @@ def _union(a: Span, b: Span) -> Span:
 
 
 class Release:
-    """What a release publishes, or several of them: the events of one tile block, and all that other nodes know."""
+    """The events that one or more releases publish: those of one tile block, and all that other nodes know."""
 
     __slots__ = ("_known", "clock", "ended", "parents", "rank")
 
@@ -231,16 +231,16 @@ class Past:
 
 
 NOTHING = Past(Clock({}))
-"""What an access without a token follows, if its launch is alone."""
+"""The events before an access without a token, if its launch is alone."""
 FIRST = 1024
 
 
 class TokenHistory:
-    """What each token that may still be used follows, by its id."""
+    """The events before each token that may still be used, by its id."""
 
     def __init__(self, start: Past) -> None:
         self._start = start
-        """What tokens follow whose maker was not watched."""
+        """The events before tokens whose maker was not watched."""
         self._base = self._end = 0
         """The ids that it holds: from, and to, exclusive."""
         self._pasts = np.empty(FIRST, object)

@@ -1,4 +1,4 @@
-"""What the check of races remembers: of one launch, or of several that may overlap."""
+"""The memory of the check of races: one launch, or several that may overlap."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class RacingAccess(NamedTuple):
 
 
 class Signals:
-    """What tile blocks told each other by strong accesses, whether or not that puts anything in order."""
+    """Strong accesses by which tile blocks observed each other, whether or not they establish an order."""
 
     def __init__(self) -> None:
         self._last: dict[int, tuple[int, Op]] = {}

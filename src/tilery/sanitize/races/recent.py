@@ -16,7 +16,7 @@ MOST_BYTES = 1 << 25
 
 
 class RecentAccess(NamedTuple):
-    """What is kept of an access."""
+    """The part of an access that is kept."""
 
     operation: int
     numbers: Array

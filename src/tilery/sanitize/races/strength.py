@@ -9,7 +9,7 @@ from ...engines.reference.access import Access
 
 
 class Strength(NamedTuple):
-    """What decides whether two accesses are morally strong."""
+    """The properties that decide whether two accesses are morally strong."""
 
     strong: bool
     wide: bool

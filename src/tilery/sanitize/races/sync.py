@@ -42,7 +42,7 @@ class StrongWrite(NamedTuple):
 
 @dataclass(slots=True)
 class _History:
-    """What a tile block did at a location: its releases and its strong reads that saw releases, with their events."""
+    """The synchronisation of a tile block at a location: releases, strong reads that saw releases, and their events."""
 
     releases: list[tuple[int, int, Head]] = field(default_factory=list)
     reads: list[tuple[int, int, tuple[Head, ...]]] = field(default_factory=list)

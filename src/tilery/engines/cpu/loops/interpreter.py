@@ -456,7 +456,7 @@ class Interpreter:
 
 
 class _Page:
-    """What printing needs of a batch of tile blocks."""
+    """The printing state of a batch of tile blocks."""
 
     lanes = 1
 

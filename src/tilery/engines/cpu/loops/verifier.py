@@ -75,7 +75,7 @@ def verify(kernel: Kernel) -> None:
 
 @dataclass(slots=True)
 class _State:
-    """What is visible at a statement."""
+    """The names visible at a statement."""
 
     values: dict[Value, Stmt | None] = field(default_factory=dict)
     """Every value that was defined, with its statement; those of closed blocks are removed."""

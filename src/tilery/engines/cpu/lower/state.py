@@ -1,4 +1,4 @@
-"""What the lowering to loop IR knows while it runs, and the table of functions that lower operations.
+"""The state of the lowering to loop IR, and the table of functions that lower operations.
 
 A tile is held as an operand if all its elements are the same, else as a buffer: the operation that makes it declares
 the buffer and fills it in one nest of parallel loops, whose last statement stores `buffer[i, j] = ...`. Nothing is

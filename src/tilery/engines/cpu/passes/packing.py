@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Facts:
-    """What is known about buffers before any product is expanded."""
+    """Facts about buffers before any product is expanded."""
 
     def __init__(self, body: list[Stmt]) -> None:
         self.readers: dict[Buffer, int] = {}
@@ -61,7 +61,7 @@ class Facts:
                 if isinstance(s, Loop) and (made := producer_of(s, self.writers)) is not None:
                     self.makers[made.buffer] = made
         self.starts: dict[int, Producer] = {}
-        """What computes the accumulator of a product that is formed in place, by the identity of the product."""
+        """The statements that compute the accumulator of a product formed in place, by the identity of the product."""
 
     def transposed(self, b: Buffer) -> Buffer | None:
         """Return the buffer that another one is the transpose of, in its last two dimensions."""
@@ -84,7 +84,7 @@ class Spot:
     body: list[Stmt]
     at: int = 0
     packed: dict[object, object] = field(default_factory=dict)
-    """What has been packed in this block."""
+    """Operands packed in this block."""
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class Context:
     first: list[Stmt] = field(default_factory=list)
     """Statements that a tile block begins with."""
     out: list[Stmt] = field(default_factory=list)
-    """What becomes of the product."""
+    """The code that replaces the product."""
     rare: Vectors | None = None
     """Where operands are packed in code that is not expected to run."""
 

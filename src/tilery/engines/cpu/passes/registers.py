@@ -38,7 +38,7 @@ from .rewrite import Copy, with_values
 MAX_ELEMENTS = 2048
 Positions = tuple[int, ...]
 STEPS: dict[str, Callable[[int, int], int]] = {"add": add, "sub": sub, "mul": mul, "smin": min, "smax": max}
-"""What positions are computed by; they are far too small to wrap around."""
+"""Operations that compute positions, which are far too small to wrap around."""
 
 
 def split_registers(machine: Machine) -> Callable[[Kernel], bool]:

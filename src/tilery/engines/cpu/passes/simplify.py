@@ -67,7 +67,7 @@ class _Block:
     changes: frozenset[Buffer] = frozenset()
     """The buffers that a loop stores to."""
     known: list[Any] = field(default_factory=list)
-    """What is computed in this block, as keys of `_Simplifier.known`."""
+    """Keys of `_Simplifier.known` that are computed in this block."""
 
 
 def simplify(kernel: Kernel) -> None:
@@ -81,7 +81,7 @@ class _Simplifier:
         self.kernel = kernel
         self.blocks: list[_Block] = []
         self.known: dict[Any, Operand] = {}
-        """What is computed in the blocks that are open."""
+        """Values computed in the blocks that are open."""
         self.values: dict[Value, Operand] = {}
         self.level: dict[Value, int] = {}
         """The depth of the block that defines a value; 0 for those of the kernel."""

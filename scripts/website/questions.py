@@ -25,7 +25,8 @@ SETS = {
     "open": "open, looked at while the ranking was made",
     "seen": "held out until the index had sections (18 were answered then), seen since",
     "asked": "written by somebody who had not seen the search or its words (13 were answered then), seen since",
-    "fresh": "held out from users' words while the ranking was changed, and asked once",
+    "fresh": "held out from users' words while the ranking was changed (19 were answered then), seen since",
+    "last": "the same, for the changes since, and asked once",
 }
 """The sets of questions."""
 

@@ -108,16 +108,16 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def output(command: str) -> str:
-    """Return the output of a command, stdout and stderr together."""
+def output(command: str) -> tuple[str, int]:
+    """Return the output of a command, stdout and stderr together, and its status."""
     if not command.startswith("tilery "):
         env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(command, shell=True, text=True, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        return done.stdout
+        return done.stdout, done.returncode
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
-        main(shlex.split(command)[1:])
-    return shown.getvalue()
+        status = main(shlex.split(command)[1:])
+    return shown.getvalue(), status
 
 
 def rerun(block: re.Match[str]) -> str:
@@ -125,7 +125,8 @@ def rerun(block: re.Match[str]) -> str:
     out = "```console\n"
     for part in re.split(r"^(?=\$ )", block[1], flags=re.M)[1:]:
         command, _, expected = part.removeprefix("$ ").partition("\n")
-        got = output(command)
+        got, status = output(command)
+        assert status == 0 or expected.strip() != "...", f"{command} ends with status {status}: {got}"
         same = doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS)
         out += f"$ {command}\n{expected if same and '...' in expected else got}"
     return out + "```"

@@ -100,14 +100,14 @@
     timer = setTimeout(T.analyse, 200);
   };
 
-  const plural = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+  T.plural = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 
   /** How many operations, or errors; a legal text may have findings of the linter. */
   function summary({legal, ops, diagnostics}) {
     if (!T.state.text.trim()) return T.state.sources.length ? "not compiled yet" : "no text";
-    if (!legal) return plural(diagnostics.filter(d => d.severity === "error").length, "error");
-    const findings = diagnostics.length ? `, ${plural(diagnostics.length, "finding")}` : "";
-    return `${plural(ops.name.length - 1, "operation")}, legal${findings}`;
+    if (!legal) return T.plural(diagnostics.filter(d => d.severity === "error").length, "error");
+    const findings = diagnostics.length ? `, ${T.plural(diagnostics.length, "finding")}` : "";
+    return `${T.plural(ops.name.length - 1, "operation")}, legal${findings}`;
   }
 
   T.analyse = async () => {

@@ -63,7 +63,7 @@
       before = step.operations;
       return T.h("li", {class: step.changed ? "changed" : "", role: "option", "aria-selected": String(i === number), onclick: () => showStep(i), title: step.doc},
         T.h("strong", {}, step.pass), " ",
-        step.changed ? `${T.count(fired)} changes, ${T.count(step.operations)} operations${change ? ` (${change > 0 ? "+" : ""}${change})` : ""}` : "nothing changed",
+        step.changed ? `${T.plural(fired, "change")}, ${T.plural(step.operations, "operation")}${change ? ` (${change > 0 ? "+" : ""}${change})` : ""}` : "nothing changed",
         step.complete ? null : " stopped early");
     }));
     const step = found.steps[number];
@@ -110,14 +110,17 @@
       for (let k = Math.max(0, at - CONTEXT); k <= Math.min(made.length - 1, at + CONTEXT); k++) near[k] = 1;
     });
     const out = [];
-    let hidden = 0;
+    let hidden = [];
+    const leaveOut = () => {  // a single line takes as much room as a gap
+      out.push(...(hidden.length > 1 ? [{kind: "gap", id: -1, count: hidden.length}] : hidden));
+      hidden = [];
+    };
     made.forEach((each, at) => {
-      if (!near[at]) { hidden++; return; }
-      if (hidden) out.push({kind: "gap", id: -1, count: hidden});
-      hidden = 0;
+      if (!near[at]) { hidden.push(each); return; }
+      leaveOut();
       out.push(each);
     });
-    if (hidden) out.push({kind: "gap", id: -1, count: hidden});
+    leaveOut();
     return out;
   }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -329,6 +330,38 @@ def test_a_stream_is_captured_into_a_graph(kind: str) -> None:
     with pytest.raises(RuntimeError, match="memory that was freed"):
         name("GraphLaunch")(executable, stream)
     assert name("GraphExecDestroy")(executable) == (0,) and name("GraphLaunch")(executable, stream)[0] == 1
+
+
+@pytest.mark.parametrize("kind", ["driver", "runtime"])
+def test_handles_are_told_from_numbers(kind: str) -> None:
+    """Packages ask whether an argument is a stream, and pass any other number as one."""
+    api: Any = import_module(f"cuda.bindings.{kind}")
+    prefix, stream_type, event_type = {
+        "driver": ("cu", "CUstream", "CUevent"),
+        "runtime": ("cuda", "cudaStream_t", "cudaEvent_t"),
+    }[kind]
+    _, stream = getattr(api, f"{prefix}StreamCreate")(*([0] if kind == "driver" else []))
+    _, event = getattr(api, f"{prefix}EventCreate")(*([0] if kind == "driver" else []))
+    streams, events = getattr(api, stream_type), getattr(api, event_type)
+    assert isinstance(stream, streams) and not isinstance(event, streams)
+    assert isinstance(event, events) and not isinstance(stream, events)
+    assert not isinstance(-1, streams | events) and streams(int(stream)) == stream
+    assert getattr(api, f"{prefix}EventRecord")(event, stream) == (0,)
+    if kind == "driver":
+        assert isinstance(address := api.cuMemAlloc(64)[1], api.CUdeviceptr) and api.cuMemFree(address) == (0,)
+        assert isinstance(api.cuCtxGetCurrent()[1], api.CUcontext) and isinstance(api.cuDeviceGet(0)[1], api.CUdevice)
+
+
+def test_other_modules_of_installed_bindings_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "cuda" / "bindings"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise ImportError('this one needs a GPU')\n", "utf-8")
+    (folder / "driver.py").write_text("raise ImportError('this one too')\n", "utf-8")
+    (folder / "compiles.py").write_text("from .driver import CUresult\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    found: Any = import_module("cuda.bindings.compiles")
+    del sys.modules[found.__name__]
+    assert found.CUresult is import_module("cuda.bindings.driver").CUresult
 
 
 # ---------------------------------------------------------------- numba and cupyx

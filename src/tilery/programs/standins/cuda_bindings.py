@@ -43,8 +43,40 @@ class cudaError_t(IntEnum):  # NVIDIA's name
     cudaErrorStreamCaptureUnsupported = CAPTURE_UNSUPPORTED
 
 
+class CUdevice(int):
+    """A device of the driver. Handles have classes of their own: programs ask whether an argument is a stream."""
+
+
+class CUcontext(int):
+    """A context."""
+
+
+class CUdeviceptr(int):
+    """An address in the memory of the device."""
+
+
+class CUstream(int):
+    """A stream."""
+
+
+class CUevent(int):
+    """An event."""
+
+
+class cudaStream_t(CUstream):  # NVIDIA's name
+    """A stream of the runtime."""
+
+
+class cudaEvent_t(CUevent):  # NVIDIA's name
+    """An event of the runtime."""
+
+
 class Api:
-    """The functions of one of the two, whose statuses have different names."""
+    """The functions of one of the two, whose statuses and handles have different names."""
+
+    _address: type[int] = int
+    _stream_type: type[int]
+    _event_type: type[int]
 
     def __init__(self, status: type[IntEnum]) -> None:
         self._status = status
@@ -64,7 +96,7 @@ class Api:
     # memory
 
     def _allocate(self, size: int) -> tuple[Any, ...]:
-        return self._ok(device.allocate(size)) if size > 0 else self._wrong(0)
+        return self._ok(self._address(device.allocate(size))) if size > 0 else self._wrong(0)
 
     def _free(self, address: int) -> tuple[Any, ...]:
         return self._said(int(address) == 0 or host_memory.free(address))
@@ -114,11 +146,11 @@ class Api:
 
     # streams and events
 
-    def _handle(self, *options: Any) -> tuple[Any, ...]:
-        return self._ok(device.STATE.handle())
+    def _event(self, *options: Any) -> tuple[Any, ...]:
+        return self._ok(self._event_type(device.STATE.handle()))
 
     def _stream(self, flags: int = 0, *priority: Any) -> tuple[Any, ...]:
-        return self._ok(device.STATE.new_stream(is_blocking=not int(flags) & 1))
+        return self._ok(self._stream_type(device.STATE.new_stream(is_blocking=not int(flags) & 1)))
 
     def _synchronize(self) -> tuple[Any, ...]:
         device.STATE.synchronize()
@@ -150,7 +182,10 @@ class Api:
         return self._ok(max(1e3 * (self._times[int(end)] - self._times[int(start)]), 1e-3))
 
     def _device(self, number: int = 0) -> tuple[Any, ...]:
-        return self._ok(0) if number == 0 else self._wrong(0, code=101)
+        return self._ok(CUdevice(0)) if number == 0 else self._wrong(CUdevice(0), code=101)
+
+    def _context(self, *values: Any) -> tuple[Any, ...]:
+        return self._ok(CUcontext(device.CONTEXT))
 
 
 def require(done: bool) -> None:
@@ -175,7 +210,10 @@ class DriverBindings(Api):
     """`cuda.bindings.driver`."""
 
     CUresult = CUresult
-    CUdeviceptr = CUstream = CUevent = CUcontext = CUdevice = int
+    CUdevice, CUcontext = CUdevice, CUcontext
+    CUdeviceptr = _address = CUdeviceptr
+    CUstream = _stream_type = CUstream
+    CUevent = _event_type = CUevent
 
     def __init__(self) -> None:
         super().__init__(CUresult)
@@ -187,11 +225,12 @@ class DriverBindings(Api):
     cuStreamSynchronize = cuStreamQuery = Api._synchronize_stream
     cuEventSynchronize = cuEventQuery = Api._synchronize_event
     cuStreamCreate = cuStreamCreateWithPriority = Api._stream
-    cuEventCreate = Api._handle
+    cuEventCreate = Api._event
     cuEventRecord, cuEventElapsedTime = Api._record, Api._elapsed
     cuMemAlloc = cuMemAllocHost = Api._allocate
     cuMemFree = cuMemFreeHost = Api._free
     cuDeviceGet = Api._device
+    cuDevicePrimaryCtxRetain = cuCtxCreate = cuCtxGetCurrent = Api._context
     CUstreamCaptureMode = named("CU_STREAM_CAPTURE_MODE_", {mode.name: mode for mode in Modes})
     cuStreamBeginCapture, cuStreamEndCapture = Api._begin_capture, Api._end_capture
     cuStreamIsCapturing = Api._is_capturing
@@ -239,15 +278,6 @@ class DriverBindings(Api):
         known = device.ATTRIBUTES | {device.MAJOR: device.STATE.capability[0], device.MINOR: device.STATE.capability[1]}
         return self._ok(known.get(int(attribute), 1))
 
-    def cuDevicePrimaryCtxRetain(self, number: int) -> tuple[Any, ...]:
-        return self._ok(device.CONTEXT)
-
-    def cuCtxCreate(self, *values: Any) -> tuple[Any, ...]:
-        return self._ok(device.CONTEXT)
-
-    def cuCtxGetCurrent(self) -> tuple[Any, ...]:
-        return self._ok(device.CONTEXT)
-
     def cuMemGetInfo(self) -> tuple[Any, ...]:
         return self._ok(1 << 36, 1 << 36)
 
@@ -292,7 +322,8 @@ class Runtime(Api):
 
     cudaError_t = cudaError_t
     cudaMemcpyKind = Kinds
-    cudaStream_t = cudaEvent_t = int
+    cudaStream_t = _stream_type = cudaStream_t
+    cudaEvent_t = _event_type = cudaEvent_t
 
     def __init__(self) -> None:
         super().__init__(cudaError_t)
@@ -302,7 +333,7 @@ class Runtime(Api):
     cudaStreamSynchronize = cudaStreamQuery = Api._synchronize_stream
     cudaEventSynchronize = cudaEventQuery = Api._synchronize_event
     cudaStreamCreate = cudaStreamCreateWithFlags = Api._stream
-    cudaEventCreate = cudaEventCreateWithFlags = Api._handle
+    cudaEventCreate = cudaEventCreateWithFlags = Api._event
     cudaEventRecord, cudaEventElapsedTime = Api._record, Api._elapsed
     cudaStreamCaptureMode = named("cudaStreamCaptureMode", {mode.name.title().replace("_", ""): mode for mode in Modes})
     cudaStreamBeginCapture, cudaStreamEndCapture = Api._begin_capture, Api._end_capture

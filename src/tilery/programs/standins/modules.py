@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, spec_from_loader
 from types import ModuleType
 from typing import Any
@@ -37,6 +37,8 @@ HOMES = {
     "cuda.bindings.runtime": "cuda_bindings:runtime",
 }
 """Where each stand-in is: a module here, and what of it."""
+OPEN = {"cuda.bindings"}
+"""Packages whose other modules are those that are installed: NVRTC and nvJitLink compile without a GPU."""
 TRITON = {"triton": "triton_testing", "triton.testing": "triton_testing:testing"}
 
 
@@ -48,10 +50,14 @@ class Finder:
         if not find_spec("numba"):
             self.homes["numba"] = "numba_cuda"
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         if name not in self.homes:
             return None
-        return spec_from_loader(name, self, is_package=True)  # type: ignore[arg-type]  # as much as is needed
+        spec = spec_from_loader(name, self, is_package=True)  # type: ignore[arg-type]  # as much as is needed
+        installed = PathFinder.find_spec(name, path) if name in OPEN else None
+        if spec and installed and installed.submodule_search_locations:
+            spec.submodule_search_locations = installed.submodule_search_locations
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         home, _, part = self.homes[spec.name].partition(":")

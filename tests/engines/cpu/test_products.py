@@ -281,3 +281,15 @@ def test_sums_that_do_not_start_at_zero_are_not_flushed() -> None:
     made, args = module("mmaf", "bf16", "f32", 64, 64, 64, "1.0e-40", 0, False)
     args[0][...] = 0
     assert run(made, args, exact=False).tobytes() == run(made, args).tobytes()
+
+
+@pytest.mark.parametrize("t", ["f32", "f64"])
+def test_which_nan_a_sum_is_does_not_matter_if_it_is_narrowed(t: str) -> None:
+    made, args = module("mmaf", t, t, 64, 64, 64, "0.0", 0, False)
+    text = launch.emit(made, None, "llvm", target="avx512", exact=True)
+    assert isinstance(text, str)
+    assert ("@llvm.fma.v8f64" in text) == (t == "f32")  # the reference engine rounds each step in f64
+    assert ("fcmp uno <8 x double>" in text) == (t == "f64")
+    args[0][3, 5], args[0][4, 6], args[1][6, 7] = np.nan, np.inf, 0
+    args[0].view(f"u{args[0].itemsize}")[5, 1] |= 0x7FF1 << 8 * args[0].itemsize - 16  # another NaN
+    assert run(made, args, exact=True).tobytes() == run(made, args).tobytes()

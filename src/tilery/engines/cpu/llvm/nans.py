@@ -1,15 +1,16 @@
-"""Which f32 may hold a NaN that is still to be made canonical.
+"""Which f32 may hold a NaN that is still to be made canonical, and which f64 need not hold the right one.
 
 Arithmetic makes any NaN; the reference engine has one. Making it canonical at each operation would cost, so it is done
 where bits are seen. A buffer may hold such NaNs only if everything stored to it may: a NaN that is kept, like one from
-memory, has a payload to be kept.
+memory, has a payload to be kept. A NaN of f64 has the payload of an operand. Which one does not matter in sums that are
+only narrowed, as those of exact products are.
 """
 
 from __future__ import annotations
 
 from ....ops import FToF, Select
 from ....ops.floating import GROUP as FLOATING_POINT
-from ....types import F16, F32
+from ....types import F16, F32, F64
 from ..loops.nodes import (
     Apply,
     Buffer,
@@ -20,11 +21,15 @@ from ..loops.nodes import (
     Int,
     Kernel,
     Load,
+    Locate,
     Operand,
+    Product,
     Shuffle,
+    Stmt,
     Store,
     TileStore,
     Value,
+    operands,
     walk,
 )
 from ..tiles import element
@@ -53,6 +58,7 @@ class Nans:
                         self._buffers[s.buffer] = max(self._buffers.get(s.buffer, NEVER), self.of(s.value))
                 elif not isinstance(s, Call) and s.result.element is F32:
                     self._values[s.result] = max(self._values.get(s.result, NEVER), self._made(s))
+        self._seen = _seen(every)
 
     def of(self, x: Operand) -> int:
         """Return the state of an operand."""
@@ -63,6 +69,10 @@ class Nans:
     def of_buffer(self, b: Buffer) -> int:
         """Return the state of a buffer."""
         return self._buffers.get(b, FINAL)
+
+    def is_seen(self, x: Value) -> bool:
+        """Whether the payload of a NaN in an f64 may matter."""
+        return x in self._seen
 
     def _made(self, s: Apply | Int | Shuffle | Load | Float | Dot) -> int:
         match s:
@@ -80,3 +90,38 @@ class Nans:
             case Apply() if s.op.opdef.group == FLOATING_POINT:
                 return LOOSE
         return FINAL
+
+
+def _seen(every: list[Stmt]) -> set[Operand | Buffer]:
+    """Return the f64, and buffers of them, of which bits are seen other than by arithmetic that ends in a narrower type."""
+    seen: set[Operand | Buffer] = set()
+    sources: dict[Operand | Buffer, list[Operand | Buffer]] = {}
+    """What each value or buffer is made of, if a NaN of these becomes one of it."""
+    for s in every:
+        match s:
+            case Float(name="narrow"):
+                continue
+            case Float():
+                sources.setdefault(s.result, []).extend(s.operands)
+                continue
+            case Load(mask=None, other=None):
+                sources.setdefault(s.result, []).append(s.buffer)
+            case Store(mask=None):
+                sources.setdefault(s.buffer, []).append(s.value)
+            case Call():
+                seen.update((*s.arguments, *s.results))
+            case Load() | Store():
+                seen.update((s.buffer, *operands(s)))
+            case Product():
+                seen.update((s.lhs, s.rhs, s.acc, s.result, *s.scales))
+            case Locate():
+                seen.add(s.buffer)
+            case _:
+                seen.update(operands(s))
+    left = [x for x in seen if x.element is F64]
+    while left:
+        for x in sources.get(left.pop(), ()):
+            if x.element is F64 and x not in seen:
+                seen.add(x)
+                left.append(x)
+    return seen

@@ -447,7 +447,7 @@ class Rendering(Text):
                 made = doubled(self, xs[0], source, w) if e is F64 else widened(self, xs[0], source, w)
             case _:
                 made = self.narrow(xs[0], s.operands[0].element, e, w)
-        if e is F64 and s.name in ("fma", "add", "mul"):
+        if e is F64 and s.name in ("fma", "add", "mul") and self.nans.is_seen(s.result):
             made = fixed64(self, made, w, *xs)
         self.names[s.result] = made
 

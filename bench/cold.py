@@ -18,7 +18,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 KERNELS = Path(__file__).resolve().parent / "kernels"
-FIRST, ANOTHER, CACHED = "first call, ms", "another kernel, ms", "cached call, ms"
+FIRST, ANOTHER, CACHED, LLVM = "first call, ms", "another kernel, ms", "cached call, ms", "LLVM itself, ms"
 CALLS = """
 import json, sys, time
 import numpy, tilery, llvmlite.binding
@@ -28,6 +28,21 @@ taken = []
 for module in modules:
     start = time.perf_counter()
     kernel = tilery.compile(module, engine="cpu")
+    taken.append((time.perf_counter() - start) * 1e3)
+print(json.dumps(taken))
+"""
+COMPILE = """
+import json, sys, time
+import tilery
+from tilery.engines.cpu.native.build import lower_kernel
+from tilery.engines.cpu.native.compiler import compile_texts, host
+compile_texts(["define void @k() {\\n ret void\\n}"], host())
+taken = []
+for path in sys.argv[1:]:
+    module = tilery.parse(open(path).read())
+    text = lower_kernel(module, module.entries[0], False, host()).text
+    start = time.perf_counter()
+    compile_texts([text], host())
     taken.append((time.perf_counter() - start) * 1e3)
 print(json.dumps(taken))
 """
@@ -67,7 +82,7 @@ def take_turns(
     kernels: Path, only: list[str] | None, sources: list[Path], rounds: int
 ) -> list[dict[str, dict[str, float]]]:
     """Return the best times of each source. Every process compiles a kernel, and then the next one of the folder."""
-    found: list[dict[str, dict[str, float]]] = [{FIRST: {}, ANOTHER: {}, CACHED: {}} for _ in sources]
+    found: list[dict[str, dict[str, float]]] = [{FIRST: {}, ANOTHER: {}, CACHED: {}, LLVM: {}} for _ in sources]
     paths = sorted(kernels.glob("*.mlir"))
     pairs = [(a, b) for a, b in zip(paths, paths[1:] + paths) if not only or a.stem in only or b.stem in only]
     for _ in range(rounds):
@@ -79,6 +94,11 @@ def take_turns(
                     _keep(best[ANOTHER], pair[1], times[1])
                     for _ in range(2):
                         _keep(best[CACHED], pair[0], json.loads(_python(CALLS, pair[:1], folder, source))[0])
+        for source, best in zip(sources, found):
+            with tempfile.TemporaryDirectory() as folder:
+                chosen = sorted({path for pair in pairs for path in pair})
+                for path, taken in zip(chosen, json.loads(_python(COMPILE, chosen, folder, source))):
+                    _keep(best[LLVM], path, taken)
     for best in found:
         for row in best.values():
             for name in [name for name in row if only and name not in only]:

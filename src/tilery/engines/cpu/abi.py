@@ -16,6 +16,11 @@ error if it is about the same operation.
 * the number of segments, and for each its `low`, `high` and 1 if all of it may be written, in ascending order. Segments
   do not overlap: memory of arguments that overlap is one segment.
 
+A kernel that only reads memory and adds integers to that of the parameters `Lowered.gathered` may run with PRIVATE.
+Each thread then has slots of its own, whose gathered parameters point to memory of its own, full of zeros. The caller
+adds it to that of the arguments when all tile blocks are done. Additions outside of the segment of their parameter, and
+reads of memory that is added to, are faults: nothing has changed then, and the caller starts again without PRIVATE.
+
 `grid` is three 8-byte extents. `arena` is memory of `Lowered.arena` bytes, aligned to 64. `control` is 8-byte words at
 the indices below; all threads of a launch share it.
 """
@@ -41,6 +46,8 @@ CALLBACK = 3
 that has no code of its own; it returns 0, or anything else for a fault. Unused if `Lowered.callbacks` is empty."""
 CONTEXT = 4
 """Passed to the callback."""
+PRIVATE = 5
+"""1 if no other thread uses memory that integers are added to."""
 CONTROL_WORDS = 8
 
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove"})
@@ -112,6 +119,11 @@ class Lowered:
     """The tensors that the kernel writes, see `stores.written_tensors`."""
     updated: list[int] = field(default_factory=list)
     """With checks of the sanitizer: the parameters whose memory the kernel may read and write."""
+    gathered: list[tuple[int, int]] = field(default_factory=list)
+    """The parameters to whose memory integers are added, and the bytes of such an integer; empty if a kernel does more
+    than that."""
+    additions: int = 0
+    """Integers that a tile block adds, if it adds them once."""
     waits: bool = False
     """Whether tile blocks may wait for each other: then the reference engine, which is fair to them, has to run it."""
     long: bool = False

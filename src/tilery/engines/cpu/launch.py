@@ -40,7 +40,7 @@ from .lower import lower as lower_to_loops
 from .lower.checks import CHECKS
 from .native import pool
 from .native.build import build, compiled, lower_kernel
-from .native.jobs import Job, Prepared, fast_key, prepare
+from .native.jobs import Job, Prepared, Private, fast_key, prepare, private
 from .native.objects import Code
 from .native.targets import TARGETS, named
 
@@ -256,15 +256,35 @@ class CpuKernel(Kernel):
     def _start(self, launch: Launch, lowered: Lowered, prepared: Prepared, threads: int) -> Stats:
         """Run the grid in native code; raise the error of a fault, if there was one."""
         job = prepared.take(self.address, launch.grid)
-        self._run_job(launch, lowered, job, threads, launch.progress)
+        own = self._private(launch, lowered, prepared, job.total, threads)
+        self._run_job(launch, lowered, job, threads, launch.progress, own)
+        if own is not None and job.fault() is not None:  # some access needs the memory of the arguments
+            job.reset(launch.grid)
+            self._run_job(launch, lowered, job, threads, launch.progress)
         fault = job.fault()
         prepared.give_back(job)  # only here: a job that was interrupted is not used again
         if fault is not None:
             raise self._explain(fault, launch, lowered)
         return Stats(job.total)
 
+    def _private(
+        self, launch: Launch, lowered: Lowered, prepared: Prepared, blocks: int, threads: int
+    ) -> Private | None:
+        """Return how threads can add to memory of their own, if it pays."""
+        if not lowered.gathered or launch.progress is not None:
+            return None
+        found = private(prepared.slots, lowered, len(self.params), blocks, threads)
+        most = launch.limits.memory // threads
+        return None if found is None or lowered.arena + found.bytes + 64 > most else found
+
     def _run_job(
-        self, launch: Launch, lowered: Lowered, job: Job, threads: int, progress: Callable[[int], None] | None
+        self,
+        launch: Launch,
+        lowered: Lowered,
+        job: Job,
+        threads: int,
+        progress: Callable[[int], None] | None,
+        own: Private | None = None,
     ) -> None:
         """Run the grid in native code until it ends or faults."""
         seconds = launch.limits.seconds
@@ -274,7 +294,7 @@ class CpuKernel(Kernel):
         else:
             # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
             apart = deadline > 0 or (lowered.long and threading.get_ident() == threading.main_thread().ident)
-            if not job.run(lowered.arena, threads, apart, deadline, progress, self.pace):
+            if not job.run(lowered.arena, threads, apart, deadline, progress, self.pace, own):
                 raise self._late(launch)
 
     def _run_calling(self, launch: Launch, lowered: Lowered, job: Job, threads: int, deadline: int) -> None:

@@ -89,8 +89,10 @@ def any_of(g: Text, mask: str, w: int) -> str:
     return g.let(f"call i1 {f}(<{w} x i1> {mask})")
 
 
-def guard_box(g: Text, s: Guard, start: str, dims: list[Dim], mask: str | None, home: Segment | None) -> None:
-    """Check one box of elements."""
+def guard_box(
+    g: Text, s: Guard, start: str, dims: list[Dim], mask: str | None, home: Segment | None, alone: str = "false"
+) -> None:
+    """Check one box of elements. If `alone`, they must be in their home."""
     empty = "false" if mask is None else g.opposite(mask)
     odd: Number = start if s.item > 1 else 0
     for dim in dims:
@@ -115,6 +117,7 @@ def guard_box(g: Text, s: Guard, start: str, dims: list[Dim], mask: str | None, 
     search, fine = g.fresh("search"), g.fresh("found")
     g.branch(g.either(_inside(g, home, low, high, s.writes), empty), fine, search)
     g.mark(search)
+    fault_if(g, s.fault, alone)
     g.functions["@find"] = FIND
     found = g.let(f"call i1 @find(ptr %slots, i64 %own, i64 {low}, i64 {high}, i1 {flag})")
     if dims:
@@ -172,8 +175,9 @@ def _inside(g: Text, home: Segment | None, low: str, high: str, writes: bool) ->
 
 
 def guard_lanes(
-    g: Text, s: Guard, addresses: str, mask: str | None, w: int, home: Segment | None, first: Number | None
-) -> None:
+    g: Text, s: Guard, addresses: str, mask: str | None, w: int, home: Segment | None, first: Number | None,
+    alone: str = "false",
+) -> None:  # fmt: skip
     """Check one element per lane; `first` is the address of the first one, if they are known to be neighbours."""
     t = "i64"
     if s.item > 1:
@@ -193,6 +197,7 @@ def guard_lanes(
             return
         g.branch(bad, search, fine)
     g.mark(search)
+    fault_if(g, s.fault, alone)
     g.functions["@find"], g.functions["@find_lanes"] = FIND, FIND_LANES
     room, bytes_ = g.slot(f"[{w} x i64], align 64"), g.slot(f"[{w} x i8], align 64")
     g.store(vector(t, w), addresses, room, 8)

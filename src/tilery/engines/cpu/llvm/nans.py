@@ -93,7 +93,7 @@ class Nans:
 
 
 def _seen(every: list[Stmt]) -> set[Operand | Buffer]:
-    """Return the f64, and buffers of them, of which bits are seen other than by arithmetic that ends in a narrower type."""
+    """Return the f64, and buffers of them, whose bits more than arithmetic that ends in a narrower type can see."""
     seen: set[Operand | Buffer] = set()
     sources: dict[Operand | Buffer, list[Operand | Buffer]] = {}
     """What each value or buffer is made of, if a NaN of these becomes one of it."""

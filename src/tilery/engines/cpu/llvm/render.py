@@ -12,9 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from ....attrs import AtomicRMWMode as Mode
 from ....ops import AtomicCASTko, Bitcast, FToF, Select
 from ....types import BF16, F16, F32, F64, I4, I64, TF32, Scalar
-from ..abi import ALLOWED_SYMBOLS, CALLBACK, CONTEXT, FAULT_CELL, STOP, Lowered, NotLowered, Specialisation, Target
+from ..abi import (
+    ALLOWED_SYMBOLS,
+    CALLBACK,
+    CONTEXT,
+    FAULT_CELL,
+    PRIVATE,
+    STOP,
+    Lowered,
+    NotLowered,
+    Specialisation,
+    Target,
+)
 from ..arithmetic import circle, floating, integer, mathlib, powers  # noqa: F401  (they fill the table)
 from ..arithmetic.floats import bits_of, canonical, doubled, fixed64, float_of, from_f32, narrowed, widened
 from ..atomics import combined
@@ -120,12 +132,16 @@ class Rendering(Text):
         self.ended = False
         """Whether the code at this place cannot be reached."""
         self.is_long = False
+        self.alone = "false"
+        """Whether no other thread uses the memory that the kernel adds integers to."""
         self.has_tiles = any(isinstance(s, Declare) and s.buffer.scope is Scope.TILE for s in walk(kernel.body))
 
     # ------------------------------------------------------------ the function
 
     def function(self) -> str:
         kernel = self.kernel
+        if kernel.gathers:
+            self.alone = self.test("ne", self.load("i64", self.at("i64", "%control", PRIVATE)), 0)
         count, names = len(kernel.params), len(kernel.globals)
         for n, v in enumerate(kernel.params):
             t = register(v.element)
@@ -718,6 +734,11 @@ class Rendering(Text):
             raise NotLowered("atomics in lanes")
         xs = [self.cast("bitcast", self.clean(x, 1), t, raw, 1) for x in s.operands]
         p = self.let(f"inttoptr i64 {self.use(s.address)} to ptr", "p")
+        if self.kernel.gathers:
+            self.when("true" if s.mask is None else self.use(s.mask), lambda: self.add_to_memory(e, raw, p, xs[0]))
+            if s.result is not None:
+                self.names[s.result] = self.pattern(0, t, 1)
+            return
         slot = self.slot(raw)
         self.store(raw, 0, slot)
 
@@ -733,19 +754,32 @@ class Rendering(Text):
         if s.result is not None:
             self.names[s.result] = self.cast("bitcast", self.load(raw, slot), raw, t, 1)
 
+    def add_to_memory(self, e: Scalar, t: str, p: str, x: str) -> None:
+        """Add an integer to memory, which no other thread may use."""
+
+        def add() -> None:
+            self.store(t, self.op("add", t, 1, self.let(f"load {t}, ptr {p}, align {BYTES[t]}"), x), p, BYTES[t])
+
+        def add_atomically() -> None:
+            combined(self, Mode.ADD, e, p, x)
+
+        self.when(self.alone, add, add_atomically)
+
     def guard(self, s: Guard) -> None:
         lanes = [s.address, *(x for dim in s.dims for x in dim), *([] if s.mask is None else [s.mask])]
         w = max(x.lanes for x in lanes)
         home = self.segment(s.home)
         mask = None if s.mask is None else self.use(s.mask, w)
+        alone = self.alone if s.writes else "false"
         if w == 1:
             dims = [Dim(self.number(a), self.number(b), self.limit(a)) for a, b in s.dims]
-            guard_box(self, s, self.use(s.address), dims, mask, home)
+            guard_box(self, s, self.use(s.address), dims, mask, home, alone)
         elif s.dims:
             raise NotLowered("boxes in lanes")
         else:
             first, step = self.steps.get(s.address, (0, 0)) if isinstance(s.address, Value) else (0, 0)
-            guard_lanes(self, s, self.use(s.address, w), mask, w, home, first if step == s.item else None)
+            near = first if step == s.item else None
+            guard_lanes(self, s, self.use(s.address, w), mask, w, home, near, alone)
 
     def call_back(self, s: Call) -> None:
         buffers = [*s.arguments, *s.results]

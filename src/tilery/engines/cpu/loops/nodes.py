@@ -470,6 +470,8 @@ class Kernel:
     """Whether stores should bypass the caches, i1: the launch writes more than they hold."""
     disjoint: bool = False
     """Whether accesses stay in their homes and no two homes overlap: those of different homes are then independent."""
+    gathers: bool = False
+    """Whether the kernel does nothing but read memory and add integers to that of parameters (`passes.gather`)."""
 
 
 def make_kernel(name: str, params: list[Value], ops: list[Op]) -> Kernel:

@@ -98,6 +98,8 @@ def _described(lowered: Lowered | None, entry: Entry) -> dict[str, Any]:
         "ordered": lowered.ordered,
         "written": lowered.written,
         "updated": lowered.updated,
+        "gathered": lowered.gathered,
+        "additions": lowered.additions,
     }
 
 
@@ -106,6 +108,7 @@ def _restored(facts: dict[str, Any], entry: Entry) -> Lowered:
     lowered = Lowered("", [ops[n] for n in facts["ops"]], facts["arena"], facts["globals"], ordered=facts["ordered"])
     lowered.callbacks, lowered.written = [ops[n] for n in facts["callbacks"]], facts["written"]
     lowered.long, lowered.updated = facts["long"], facts["updated"]
+    lowered.gathered, lowered.additions = [(n, item) for n, item in facts["gathered"]], facts["additions"]
     return lowered
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,22 @@ from ....types import Ptr, Tile, Type
 from ...common.addresses import HoldsAddresses
 from ...common.arguments import BoundArguments
 from ...common.memory import Memory, Segment
-from ..abi import CALLBACK, CONTEXT, CONTROL_WORDS, FAULT_CELL, STOP, STREAM
+from ..abi import CALLBACK, CONTEXT, CONTROL_WORDS, FAULT_CELL, PRIVATE, STOP, STREAM, Lowered
 from ..stores import keeps_gaps
 from . import pool, pool_ir
 
+LINE = 64
+"""Bytes of a cache line."""
 LARGE = 8 << 20
 """Memory that is written past the caches, if it has at least this many bytes."""
 BRIEF = 20e6
 """Nanoseconds of work after which progress is reported."""
 MOST = 1 << 40
 """Tile blocks of one turn; more of them than numbers of 64 bits count would take centuries."""
+PRIVATE_BYTES = 1 << 20
+"""The most memory of arguments that each thread has of its own."""
+OFTEN = 4
+"""Threads have memory of their own if it is added to this many times as often as it has elements."""
 TURN = 512
 """Tile blocks that a thread takes at once, at most. After them it waits until its stores have reached memory."""
 FIRST = 256
@@ -44,6 +52,75 @@ def fast_key(args: Sequence[Any], convention: str | None) -> Any:
         else:
             return None
     return tuple(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Memory of an argument that each thread has for itself."""
+
+    param: int
+    low: int
+    high: int
+    item: int
+    """The bytes of an element."""
+
+    @property
+    def count(self) -> int:
+        return (self.high - self.low) // self.item
+
+
+@dataclass(slots=True)
+class Private:
+    """Where threads have slots and memory of their own, and what their slots say."""
+
+    parts: list[Part]
+    slots: np.ndarray[Any, Any]
+    params: int
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that each thread needs besides its arena."""
+        return self.slots.nbytes + sum(part.high - part.low + 2 * LINE for part in self.parts) + LINE
+
+    def places(self, start: int) -> Iterator[tuple[Part, int]]:
+        """Yield the addresses of the parts after the slots, in lines like those of the arguments."""
+        at = start + self.slots.nbytes
+        for part in self.parts:
+            at += (part.low - at) % LINE
+            yield part, at
+            at += part.high - part.low
+
+    def begin(self, start: int) -> None:
+        """Write the slots of a thread, and clear its memory."""
+        slots, n = self.slots.copy(), self.params
+        for part, at in self.places(start):
+            ctypes.memset(at, 0, part.high - part.low)
+            slots[part.param] += at - part.low
+            slots[n + 3 * part.param : n + 3 * part.param + 2] = at, at + part.high - part.low
+        ctypes.memmove(start, slots.ctypes.data, slots.nbytes)
+
+    def end(self, start: int, workers: pool.Pool) -> None:
+        """Add the memory of a thread to that of the arguments."""
+        for part, at in self.places(start):
+            workers.gather[part.item](part.low, at, part.count)
+
+
+def private(slots: np.ndarray[Any, Any], lowered: Lowered, params: int, blocks: int, threads: int) -> Private | None:
+    """Return how threads can have memory of their own, or None if they cannot, or if it is not worth it."""
+    parts, own = [], slots.copy()
+    first = 4 * params + 4 * len(lowered.globals)  # the number of segments
+    bounds = [tuple(slots[params + 3 * n : params + 3 * n + 2].tolist()) for n in range(params + len(lowered.globals))]
+    for param, item in lowered.gathered:
+        low, high = bounds[param]
+        if bounds.count((low, high)) > 1 or low % item or high % item or not slots[params + 3 * param + 2]:
+            return None
+        parts.append(Part(param, low, high, item))
+        (at,) = (at for at in range(first + 1, len(own), 3) if own[at] == low)
+        own[at + 1] = low  # no access is in this segment
+    size, count = sum(part.high - part.low for part in parts), sum(part.count for part in parts)
+    if not parts or size > PRIVATE_BYTES or blocks * lowered.additions < OFTEN * count * threads:
+        return None
+    return Private(parts, own, params)
 
 
 class Prepared(HoldsAddresses):
@@ -120,7 +197,8 @@ class Job(HoldsAddresses):
         control[STOP] = 0
         control[FAULT_CELL] = -1
         control[STREAM] = self._prepared.large
-        self._job[pool_ir.STATUS] = 0
+        control[PRIVATE] = 0
+        self._job[pool_ir.STATUS] = self._job[pool_ir.OWN_SLOTS] = 0
 
     def calls(self, function: int, context: int) -> None:
         """Set the function that native code calls for operations without code of their own."""
@@ -147,20 +225,31 @@ class Job(HoldsAddresses):
         deadline: int,
         progress: Callable[[int], None] | None,
         pace: list[float],
+        private: Private | None = None,
     ) -> bool:
         """Run all tile blocks, and return whether they were done before the deadline, in nanoseconds or 0.
 
         The calling thread takes part, unless the job runs `apart` from it. `pace` is the nanoseconds of a tile block,
-        kept up to date. When this returns or raises, no thread uses the job or the memory of its arguments.
+        kept up to date. When this returns or raises, no thread uses the job or the memory of its arguments. Where
+        threads have `private` memory, that of the arguments has changed only if all tile blocks ran.
         """
         workers = pool.get()
         threads = min(threads, workers.workers + (not apart)) or 1
-        room = workers.borrow(arena, threads)
+        skip = -(-arena // LINE) * LINE
+        room = workers.borrow(arena if private is None else skip + private.bytes, threads)
+        starts = [] if private is None else [room.address + n * room.stride + skip for n in range(threads)]
+        if private is not None:
+            self._control[PRIVATE], self._job[pool_ir.OWN_SLOTS] = 1, skip
+            for start in starts:
+                private.begin(start)
         _running[self.address] = self
         try:
             done = self._slices(workers, room, threads, apart, deadline, progress, pace)
         finally:
             _running.pop(self.address, None)
+        if private is not None and done and not self._job[pool_ir.STATUS]:
+            for start in starts:
+                private.end(start, workers)
         workers.give_back(room)
         return done
 

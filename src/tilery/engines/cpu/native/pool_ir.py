@@ -27,9 +27,10 @@ from __future__ import annotations
 
 from ..abi import QUICKLY, Target
 
-RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS, ARENA, STRIDE = range(11)
+RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS, ARENA, STRIDE, OWN_SLOTS = range(12)
 """The words of a job. NEXT to LAST are the tile blocks that are left, taken by CHUNK; worker n joins if n < WANTED;
-STATUS collects what `run` returned. The arena of worker n is n * STRIDE bytes after ARENA."""
+STATUS collects what `run` returned. The arena of worker n is n * STRIDE bytes after ARENA. If OWN_SLOTS is not 0, each
+thread has slots of its own, that many bytes after the beginning of its arena."""
 JOB_WORDS = 16
 BUSY, FINISHED, EXPIRED, CLOSED = range(4)
 """The results of `drive`: another caller uses the crew; all tile blocks ran, or the status says why not; the time was
@@ -89,7 +90,12 @@ entry:
   %pchunk = getelementptr i64, ptr %job, i64 6
   %pstatus = getelementptr i64, ptr %job, i64 8
   %run = load ptr, ptr %prun
-  %slots = load ptr, ptr %pslots
+  %common = load ptr, ptr %pslots
+  %pown = getelementptr i64, ptr %job, i64 11
+  %skip = load i64, ptr %pown
+  %shared = icmp eq i64 %skip, 0
+  %own = getelementptr i8, ptr %arena, i64 %skip
+  %slots = select i1 %shared, ptr %common, ptr %own
   %grid = load ptr, ptr %pgrid
   %control = load ptr, ptr %pcontrol
   %end = load i64, ptr %plast
@@ -125,6 +131,32 @@ done:
   ret i64 %all
 }
 """
+
+_GATHER = """
+define void @gather_N(ptr %to, ptr %from, i64 %count) {
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %one, label %done
+one:
+  %i1 = add i64 %i, 1
+  %p = getelementptr iN, ptr %from, i64 %i
+  %x = load iN, ptr %p
+  %none = icmp eq iN %x, 0
+  br i1 %none, label %next, label %add
+add:
+  %q = getelementptr iN, ptr %to, i64 %i
+  %old = atomicrmw add ptr %q, iN %x seq_cst
+  br label %next
+next:
+  br label %head
+done:
+  ret void
+}
+"""
+"""Add integers of N bits to those in memory that other launches may use."""
 
 _WORKERS = """
 declare i64 @syscall(i64, ...)
@@ -445,7 +477,8 @@ def text(target: Target) -> str:
     parts = _X86 if target.x86 else _ARM
     if "linux" not in target.triple:
         parts = parts | {"ticks": "add i64 0, 0"}
-    found = QUICKLY + "\n" + parts["declare"] + _WORK + (_WORKERS if "linux" in target.triple else "")
+    gather = "".join(_GATHER.replace("N", bits) for bits in ("32", "64"))
+    found = QUICKLY + "\n" + parts["declare"] + _WORK + gather + (_WORKERS if "linux" in target.triple else "")
     for name, code in parts.items():
         found = found.replace(f"<{name}>", code)
     return found

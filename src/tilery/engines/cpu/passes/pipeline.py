@@ -20,6 +20,7 @@ from ..lower import lower
 from ..stores import written_tensors
 from ..targets import machine_of
 from .fetch import fetch_ahead
+from .gather import gathered, split_guards
 from .hoist import hoist_packing
 from .inline import inline
 from .products import expand_products
@@ -43,6 +44,7 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
     """Return the passes for a processor."""
     machine = machine_of(target)
     return [
+        split_guards,
         simplify,
         expand_products(machine, wanted),
         hoist_packing,
@@ -78,10 +80,12 @@ def lower_by_loops(
         if "uninit" in checks:
             shadow(kernel)
         updated = _updated(kernel)
+        found, additions = ([], 0) if checks else gathered(kernel, entry)
+        kernel.gathers = bool(found)
         lowered = compile_loops(kernel, entry, target, wanted)
     except RecursionError:
         raise NotLowered("the kernel is nested very deep") from None
-    lowered.updated = updated
+    lowered.updated, lowered.gathered, lowered.additions = updated, found, additions
     return lowered
 
 

@@ -45,7 +45,7 @@ from .inline import linear
 from .rewrite import Copy, natural_lanes, trip_count
 
 FEW_LANES = 16
-"""Lanes of code that runs rarely, or that accesses memory by addresses of its own: short code is better there."""
+"""Lanes of code that accesses memory by addresses of its own: short code is better there."""
 MAX_UNROLLED = 4000
 """Statements that a loop may become."""
 MAX_TURNS = 64
@@ -76,7 +76,7 @@ class _Setting:
     """Whether the launch wants stores past the caches; None where that is not worth the code."""
 
     def rarely(self) -> _Setting:
-        return _Setting(min(self.most, FEW_LANES), self.disjoint, None)
+        return _Setting(self.most, self.disjoint, None)
 
 
 def _block(body: list[Stmt], how: _Setting) -> list[Stmt]:

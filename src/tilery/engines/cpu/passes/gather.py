@@ -59,8 +59,7 @@ def gathered(kernel: Kernel, entry: Entry) -> tuple[list[tuple[int, int]], int]:
 
 def split_guards(kernel: Kernel) -> None:
     """Check the addresses of a nest that adds to memory before it, where that can be done in lanes."""
-    if kernel.gathers:
-        _split(kernel.body)
+    _split(kernel.body)
 
 
 def _split(body: list[Stmt]) -> None:

@@ -44,7 +44,6 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
     """Return the passes for a processor."""
     machine = machine_of(target)
     return [
-        split_guards,
         simplify,
         expand_products(machine, wanted),
         hoist_packing,
@@ -81,7 +80,9 @@ def lower_by_loops(
             shadow(kernel)
         updated = _updated(kernel)
         found, additions = ([], 0) if checks else gathered(kernel, entry)
-        kernel.gathers = bool(found)
+        if found:
+            kernel.gathers = True
+            split_guards(kernel)
         lowered = compile_loops(kernel, entry, target, wanted)
     except RecursionError:
         raise NotLowered("the kernel is nested very deep") from None

@@ -10,26 +10,28 @@ take turns as in `bench/run.py`, whole calls with the host code of each library;
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import os
-import platform
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from gpu_parts.programs import called
 from peers import MALLOC
 from run import take_turns, versions
 from run_page import geomean
 
-ENGINE, EAGER, COMPILED = "engine cpu", "torch eager", "torch.compile"
+WHOLE, KERNELS, EAGER, COMPILED = "whole call", "in kernels", "torch eager", "torch.compile"
 SECONDS = 1.5
-TOLERANCES = {"f32": 1e-4, "f16": 1e-2, "bf16": 4e-2}
+TOLERANCES = {"torch.float32": 1e-4, "torch.float16": 1e-2, "torch.bfloat16": 4e-2}
 """The largest difference, by the largest number of the result, for the narrowest type of the arguments."""
 
 
@@ -55,19 +57,33 @@ def peer_of(torch: Any, kernel: dict[str, str], arguments: dict[str, Any]) -> Ca
     return peer
 
 
-def difference(torch: Any, found: Any, wanted: Any) -> float:
+def difference(found: Any, wanted: Any) -> float:
     """Return the largest difference of results, by the largest number."""
     pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
-    return max(
-        float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp(min=1e-30)) for a, b in pairs
-    )
+    return max(float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp(min=1e-30)) for a, b in pairs)
+
+
+def program_of(kernel: dict[str, str], folders: dict[str, Path], arguments: dict[str, Any]) -> Callable[[], Any]:
+    """Return the call of a library's function."""
+    place, _, call = kernel["run"].partition(":")
+    if place.endswith(".py"):
+        root, _, rest = place.partition("/")
+        specification = importlib.util.spec_from_file_location(Path(rest).stem, folders[root] / rest)
+        assert specification is not None and specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+    else:
+        module = importlib.import_module(place)
+    names = {**vars(module), **arguments}
+    return lambda: eval(call, names)
 
 
 def measure(kernel: dict[str, str], folders: dict[str, Path], args: argparse.Namespace) -> dict[str, float]:
-    """Return the milliseconds of each contender, or raise if the result is another one."""
+    """Return the milliseconds of each contender. Raises ValueError if the result is not that of torch."""
     import torch
 
     import tilery.cutile
+    from tilery.engines.cpu.native import pool
 
     torch.set_num_threads(args.threads)
     arguments = values(torch, kernel["with"])
@@ -75,16 +91,120 @@ def measure(kernel: dict[str, str], folders: dict[str, Path], args: argparse.Nam
     wanted = peer(*arguments.values())
     compiled = torch.compile(peer, dynamic=False)
     compiled(*arguments.values())
-    types = [name for name, dtype in (("f32", torch.float32), ("f16", torch.float16), ("bf16", torch.bfloat16))
-             if any(v.dtype is dtype for v in arguments.values())]  # fmt: skip
-    with tilery.cutile.on("cpu"):
-        call = called(kernel | {"with": "arguments"}, folders, arguments)
-        worst = difference(torch, call(), wanted)
-        if not worst <= TOLERANCES[types[-1]]:
-            raise ValueError(f"the result differs by {worst:.1e}")
-        calls: dict[str, Callable[[], object]] = {
-            ENGINE: call,
-            EAGER: lambda: peer(*arguments.values()),
-            COMPILED: lambda: compiled(*arguments.values()),
-        }
-        return take_turns(calls, args.rounds, SECONDS)
+    types = {str(v.dtype) for v in arguments.values()}
+    tolerance = max(TOLERANCES.get(name, 0) for name in types)
+    inside = [0.0]
+    run = pool.Pool.run
+
+    def timed(*values: Any) -> int:
+        start = time.perf_counter()
+        result = run(*values)
+        inside[0] += (time.perf_counter() - start) * 1e3
+        return result
+
+    with tilery.cutile.on("cpu") as session, patch.object(pool.Pool, "run", timed):
+        call = program_of(kernel, folders, arguments)
+        worst = difference(call(), wanted)
+        if not worst <= tolerance:
+            raise ValueError(f"the result differs by {worst:.1e} of the largest number")
+        assert session.calls, "no kernel was launched"
+        least = [float("inf")]
+
+        def called() -> None:
+            inside[0] = 0.0
+            call()
+            least[0] = min(least[0], inside[0])
+
+        found = take_turns(
+            {
+                WHOLE: called,
+                EAGER: lambda: peer(*arguments.values()),
+                COMPILED: lambda: compiled(*arguments.values()),
+            },
+            args.rounds,
+            SECONDS,
+        )
+    return {WHOLE: found[WHOLE], KERNELS: least[0], EAGER: found[EAGER], COMPILED: found[COMPILED]}
+
+
+def page(found: dict[str, dict[str, float] | str], args: argparse.Namespace) -> str:
+    """Render the results."""
+    from tilery.engines.cpu.native.compiler import host
+
+    made = ", ".join(f"{name} {version}" for name, version in versions().items() if name in ("python", "torch"))
+    commits = " and ".join(
+        f"{name} {_commit(folder)}" for name, folder in (("TileGym", args.tilegym), ("Liger", args.liger))
+    )
+    lines = [
+        "# Kernels that engine cpu was not tuned on",
+        "",
+        "`bench/engines/unseen.py` wrote this page. It runs kernels of TileGym and Liger that were not run on engine cpu",
+        "while it was tuned; `bench/engines/unseen.toml` lists them, and was committed before the first of them ran.",
+        f"Milliseconds on all {args.threads} threads ({host().cpu}; {made}; {commits}), the best of rounds in which contenders",
+        "take turns. A whole call contains the host code of the library, and the checks and decoding of launches. The",
+        "ratios say how many times as long torch.compile takes as a whole call, and as what is spent in compiled kernels.",
+        f"The load average was at most {args.load:.1f} per core.",
+        "",
+        f"| kernel | {WHOLE} | {KERNELS} | {EAGER} | {COMPILED} | by whole call | by kernels |",
+        "|---|" + "--:|" * 6,
+    ]
+    rows = {name: row for name, row in found.items() if not isinstance(row, str)}
+    ratios = {name: (row[COMPILED] / row[WHOLE], row[COMPILED] / row[KERNELS]) for name, row in rows.items()}
+    for name, row in rows.items():
+        cells = [f"{row[key]:.2f}" for key in (WHOLE, KERNELS, EAGER, COMPILED)]
+        lines.append(f"| {name} | {' | '.join(cells)} | {' | '.join(f'{ratio:.2f}' for ratio in ratios[name])} |")
+    lines.append("")
+    for which, title in enumerate(("Whole calls", "Kernels")):
+        worst = min(ratios, key=lambda name: ratios[name][which])
+        mean = geomean([pair[which] for pair in ratios.values()])
+        lines.append(
+            f"* {title}: torch.compile takes {mean:.2f} times as long (geometric mean of {len(ratios)}); the worst row "
+            f"is {worst} with {ratios[worst][which]:.2f}."
+        )
+    lines += [f"* {name}: {why}." for name, why in found.items() if isinstance(why, str)]
+    return "\n".join([*lines, "", "## Not measured", "", NOT_MEASURED])
+
+
+NOT_MEASURED = """\
+Compilation, backward passes, other sizes and other processors. Kernels that resemble these were used for tuning: a
+softmax, norms, products and attention of our own. Sizes of tiles are those that the libraries choose for a GPU."""
+
+
+def _commit(folder: Path) -> str:
+    command = ["git", "-C", str(folder), "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tilegym", type=Path)
+    parser.add_argument("liger", type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--list", type=Path, default=HERE / "unseen.toml")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--report", type=Path)
+    args = parser.parse_args()
+    if os.environ.get("MALLOC_TOP_PAD_") != MALLOC["MALLOC_TOP_PAD_"]:
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
+    folders = {"tilegym": args.tilegym, "liger": args.liger}
+    sys.path[:0] = [str(folder / "src") for folder in folders.values()]
+    args.load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    found: dict[str, dict[str, float] | str] = {}
+    for kernel in tomllib.loads(args.list.read_text("utf-8"))["kernels"]:
+        if args.only in kernel["name"]:
+            try:
+                found[kernel["name"]] = measure(kernel, folders, args)
+            except Exception as error:  # a library raises what it likes
+                found[kernel["name"]] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            print(kernel["name"], found[kernel["name"]], file=sys.stderr, flush=True)
+    args.load = max(args.load, os.getloadavg()[0] / (os.cpu_count() or 1))
+    text = page(found, args) + "\n"
+    if args.report:
+        args.report.write_text(text, "utf-8")
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,10 +1,11 @@
 """Time kernels that were not used while engine cpu was tuned against torch, on all threads, and write a page.
 
-    python bench/engines/unseen.py TILEGYM LIGER [--only NAME] [--rounds 15] [--list FILE.toml]
+    python bench/cpu_unseen.py TILEGYM LIGER [--only NAME] [--rounds 15] [--list FILE.toml]
                                    [--report docs/reports/lab/cpu_unseen.md]
 
-TILEGYM and LIGER are clones of NVIDIA/TileGym and linkedin/Liger-Kernel. `unseen.toml` lists their kernels. Contenders
-take turns as in `bench/run.py`, whole calls with the host code of each library; the result is compared with torch's.
+TILEGYM and LIGER are clones of NVIDIA/TileGym and linkedin/Liger-Kernel. `cpu_unseen.toml` lists their kernels.
+Contenders take turns as in `bench/run.py`; calls contain the host code of each library. The result is compared with
+torch's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import textwrap
 import time
 import tomllib
 from collections.abc import Callable
@@ -22,13 +24,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
 from peers import MALLOC
 from run import take_turns, versions
 from run_page import geomean
 
+HERE = Path(__file__).resolve().parent
 WHOLE, KERNELS, EAGER, COMPILED = "whole call", "in kernels", "torch eager", "torch.compile"
 SECONDS = 1.5
 TOLERANCES = {"torch.float32": 1e-4, "torch.float16": 1e-2, "torch.bfloat16": 4e-2}
@@ -138,12 +138,16 @@ def page(found: dict[str, dict[str, float] | str], args: argparse.Namespace) -> 
     lines = [
         "# Kernels that engine cpu was not tuned on",
         "",
-        "`bench/engines/unseen.py` wrote this page. It runs kernels of TileGym and Liger that were not run on engine cpu",
-        "while it was tuned; `bench/engines/unseen.toml` lists them, and was committed before the first of them ran.",
-        f"Milliseconds on all {args.threads} threads ({host().cpu}; {made}; {commits}), the best of rounds in which contenders",
-        "take turns. A whole call contains the host code of the library, and the checks and decoding of launches. The",
-        "ratios say how many times as long torch.compile takes as a whole call, and as what is spent in compiled kernels.",
-        f"The load average was at most {args.load:.1f} per core.",
+        textwrap.fill(
+            "`bench/cpu_unseen.py` wrote this page. It runs kernels of TileGym and Liger that were not run on engine "
+            "cpu while it was tuned; `bench/cpu_unseen.toml` lists them, and was committed before the first of them "
+            f"ran. Milliseconds on all {args.threads} threads ({host().cpu}; {made}; {commits}), the best of rounds in "
+            "which contenders take turns. A whole call contains the host code of the library, and the checks and "
+            "decoding of launches, which are part of tilery. The ratios say how many times as long torch.compile takes "
+            "as a whole call, and as what is spent in compiled kernels. "
+            f"The load average was at most {args.load:.1f} per core.",
+            120,
+        ),
         "",
         f"| kernel | {WHOLE} | {KERNELS} | {EAGER} | {COMPILED} | by whole call | by kernels |",
         "|---|" + "--:|" * 6,
@@ -180,7 +184,7 @@ def main() -> int:
     parser.add_argument("tilegym", type=Path)
     parser.add_argument("liger", type=Path)
     parser.add_argument("--only", default="")
-    parser.add_argument("--list", type=Path, default=HERE / "unseen.toml")
+    parser.add_argument("--list", type=Path, default=HERE / "cpu_unseen.toml")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--report", type=Path)

@@ -84,7 +84,7 @@ def gates(found: dict[str, Any]) -> list[str]:
         for (label, measured), goal in zip(row.items(), goals):
             rows.append((f"{name} on large arrays at {label}, of the bandwidth", measured["median"], goal, "{:.0%}"))
     for name, goal in (("bf16 GEMM", 1.0), ("FFT", 1 / 1.5), ("histogram", 1 / 1.5)):
-        row = next((row for title, row in found["more"].items() if title.startswith(name)), {})
+        row = next((row for title, row in found["more"].items() if title.startswith(name)), dict[str, float]())
         if PEER in row:
             rows.append((f"{name}, torch eager / cpu", row[PEER] / row[FAST], goal, "{:.2f}"))
     lines = ["## Goals", "", "| | measured | goal | met |", "|---|--:|--:|---|"]

@@ -66,10 +66,10 @@ def _split(body: list[Stmt]) -> None:
     for at, s in reversed(list(enumerate(body))):
         for block in blocks_of(s):
             _split(block)
-        if not isinstance(s, Loop) or s.kind is not Kind.SERIAL or s.polls:
+        if not isinstance(s, Loop) or s.kind is not Kind.SERIAL or s.polls or not s.body:
             continue
-        n = next((n for n, each in enumerate(s.body) if isinstance(each, Guard)), None)
-        guard = None if n is None else s.body[n]
+        n = next((n for n, each in enumerate(s.body) if isinstance(each, Guard)), 0)
+        guard = s.body[n]
         if isinstance(guard, Guard) and not guard.dims and all(isinstance(each, PURE) for each in s.body[:n]):
             copy = Loop(Kind.PARALLEL, Result(I64, 1, s.index.name), s.low, s.high, [], s.step)
             copy.body = Copy({s.index: copy.index}).block([*s.body[:n], guard])

@@ -72,6 +72,20 @@ def test_an_accumulator_that_no_product_replaces_keeps_its_nans(name: str, turns
     assert_same(text, [*values, np.zeros((32, 32), np.float32)])
 
 
+KEPT = """%n = mmaf %x, %y, %acc : L, L, L
+    %c = cmpi equal %i, %one, signed : tile<i32> -> tile<i1>
+    if %c {
+      continue %acc : L
+    }"""
+
+
+@pytest.mark.parametrize(("t", "n"), [("f32", 4), ("f32", 32), ("f64", 16)])
+def test_a_branch_that_keeps_the_accumulator(t: str, n: int) -> None:
+    """The product has been computed before, but the loop goes on with what it had."""
+    values = np.random.default_rng(7).integers(-3, 4, (2, n, n)).astype({"f32": np.float32, "f64": np.float64}[t])
+    assert_same(loop(n, t, KEPT), [*values, np.zeros_like(values[0])])
+
+
 # ---------------------------------------------------------------- views that overlap themselves
 
 
@@ -123,3 +137,11 @@ def test_views_that_overlap_themselves(
         cut = [[]] if whole_tile else [list(sizes), [n - (n > 2) for n in sizes]]
         for extents in cut:
             assert_same(text, [np.arange(300, dtype=np.int32) * 1000, *each, *extents])
+
+
+def test_views_that_overlap_themselves_beside_a_stride_that_wraps() -> None:
+    """The tensor has one element along the second dimension, whose stride may be anything, and the tile has eight."""
+    text = in_place((4, 8), (), "4x1")
+    for long in (1 << 59, 1 << 60, 3 << 59, (1 << 61) - 8, 1 << 34):
+        for short in (0, 1, 4):
+            assert_same(text, [np.arange(40, dtype=np.int32) * 1000, short, long])

@@ -155,6 +155,16 @@ def test_a_propagated_nan_is_not_lost() -> None:
     assert not any(isinstance(s, Float) for s in walk(lower(module, module.entries[0]).body))
 
 
+@pytest.mark.parametrize("kept", ["one", "two"])
+def test_a_reduction_that_computes_a_maximum_and_yields_an_element(kept: str) -> None:
+    text = ROWS.replace("OP", "maxf").replace("yield %both", f"yield %{kept}")
+    rows = np.random.default_rng(4).standard_normal((6, 64)).astype(np.float32)
+    found = [np.zeros(8, np.float32) for _ in range(2)]
+    for engine, place in zip(("reference", "cpu"), found):
+        tilery.compile(tilery.parse(text), engine=engine).launch(1, [rows, place])
+    assert found[0].tobytes() == found[1].tobytes()
+
+
 COPY = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
   %b, %y, %z = get_tile_block_id : tile<i32>
   %t = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>

@@ -223,3 +223,29 @@ def test_iterations_that_store_to_one_place_are_not_lanes() -> None:
     kernel = loops_of(body)
     vectorise(MACHINE)(kernel)
     assert all(s.value.lanes == 1 for s in walk(kernel.body) if isinstance(s, Store))
+
+
+SPARSE = "gather_scatter_view<tile=(COUNT), tensor_view<?xi32, strides=[1]>, sparse_dim=0>"
+DENSE = "partition_view<tile=(COUNT), tensor_view<COUNTxi32, strides=[1]>>"
+GATHER = f"""entry @k(%a: tile<ptr<i32>>, %b: tile<ptr<i32>>, %n: tile<i64>) {{
+  %z = constant <i32: 0> : tile<i32>
+  %ta = make_tensor_view %a, shape = [COUNT], strides = [1] : tensor_view<COUNTxi32, strides=[1]>
+  %va = make_partition_view %ta : {DENSE}
+  %x, %t0 = load_view_tko weak %va[%z] : {DENSE}, tile<i32> -> tile<COUNTxi32>, token
+  %at = addi %x, %x : tile<COUNTxi32>
+  %tb = make_tensor_view %b, shape = [%n], strides = [1] : tile<i64> -> tensor_view<?xi32, strides=[1]>
+  %vb = make_gather_scatter_view %tb : {SPARSE}
+  %y, %t1 = load_view_tko weak %vb[%at] : {SPARSE}, tile<COUNTxi32> -> tile<COUNTxi32>, token
+  %t2 = store_view_tko weak %y, %vb[%at] token = %t1 : tile<COUNTxi32>, {SPARSE}, tile<COUNTxi32> -> token
+  return }}"""
+
+
+@pytest.mark.parametrize("count", [16, 1024])
+def test_positions_are_read_from_memory_once(count: int) -> None:
+    """They are checked in one nest and used in others: another thread may change the memory in between."""
+    module = tilery.parse(GATHER.replace("COUNT", str(count)))
+    kernel = lower(module, module.entries[0])
+    for run in passes(AVX512, Specialisation()):
+        run(kernel)
+    reads = [s for s in walk(kernel.body) if isinstance(s, Read) and s.home is not None and s.home.number == 0]
+    assert len(reads) == 1

@@ -112,7 +112,9 @@ def _quick(g: Lowering, o: Reduce) -> str | None:
         return None
     if element_of(op.result.type) is not F32 or set(op.operands) != set(o.body.args):
         return None
-    if len(o.body.ops) != 2 or prod(shape(o.operands_[0])[o.dim + 1 :]) != 1:
+    if len(o.body.ops) != 2 or tuple(o.body.ops[1].operands) != (op.result,):
+        return None
+    if prod(shape(o.operands_[0])[o.dim + 1 :]) != 1:
         return None
     return "larger" if isinstance(op, MaxF) else "smaller"
 

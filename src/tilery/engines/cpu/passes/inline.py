@@ -58,6 +58,8 @@ MANY = 8
 """A tile that more nests than this need is computed once, even if it is cheap."""
 TRIVIAL = 3
 """Statements that may be computed anywhere."""
+FAR = 1 << 36
+"""Bytes between elements, above which it is not found out whether any share memory."""
 MAX_BODY = 600
 """Statements of a nest, above which nothing more is fused into it."""
 
@@ -163,6 +165,7 @@ class _Inliner:
             for b in buffers_written(s):
                 self.writers[b] = self.writers.get(b, 0) + 1
         self.kept = self.plan()
+        self.boxed = _boxed(kernel.body)
         self.passed: set[Producer] = set()
         """Those whose checks are done elsewhere."""
 
@@ -244,6 +247,8 @@ class _Inliner:
             made = producer_of(s, self.writers)
             if made is not None and made.is_checked:
                 made.may_pass_checks = _computes_all_later(made, body[n + 1 :])
+            if made is not None and made.reads and made.buffer in self.boxed:
+                continue
             if made is not None and made.buffer not in self.kept and made.may_pass_checks == made.is_checked:
                 made.guards = [
                     guards.get(form[0]) if (form := linear(r.address, made.body)) else None for r in made.reads
@@ -356,6 +361,21 @@ Strides = dict[Operand, Operand]
 
 def _is_nest(s: Stmt) -> bool:
     return isinstance(s, Loop) and not s.polls and s.kind is not Kind.GRID
+
+
+def _boxed(body: list[Stmt]) -> set[Buffer]:
+    """Return the tiles by which some nests check addresses that others access.
+
+    They must not be read from memory in each: another thread might change them in between.
+    """
+    found: set[Buffer] = set()
+    for s in walk(body):
+        if _is_nest(s):
+            inner = list(walk([s]))
+            kinds = set(map(type, inner))
+            if Guard in kinds and kinds.isdisjoint((Read, Write, Atomic)):
+                found |= {i.buffer for i in inner if isinstance(i, Load)}
+    return found
 
 
 def _uses(nest: Stmt) -> dict[Buffer, int]:
@@ -486,7 +506,10 @@ def linear(address: Operand, body: list[Stmt]) -> tuple[Operand, Strides] | None
 
 
 def _is_injective(b: Builder, item: int, loops: list[Loop], strides: Strides) -> Operand:
-    """Return whether no two elements share memory: each stride is longer than the dimensions inside it."""
+    """Return whether no two elements share memory: each stride is longer than the dimensions inside it.
+
+    Strides are limited, so that no sum wraps around: masks may hide elements of a stride that leads nowhere.
+    """
     if set(strides) != {loop.index for loop in loops}:
         return truth(False)
     found: Operand = truth(True)
@@ -496,7 +519,7 @@ def _is_injective(b: Builder, item: int, loops: list[Loop], strides: Strides) ->
         stride, count = strides[loop.index], trip_count(loop)
         if count is None:
             return truth(False)
-        found = b.both(found, b.integer("slt", reach, stride))
+        found = b.both(found, b.both(b.integer("slt", reach, stride), b.integer("slt", stride, index(FAR))))
         reach = b.add(reach, b.mul(stride, index(count - 1)))
     return found
 

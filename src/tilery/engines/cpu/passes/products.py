@@ -17,6 +17,7 @@ from ..abi import Specialisation
 from ..loops.nodes import (
     Buffer,
     Const,
+    Jump,
     Kernel,
     Kind,
     Load,
@@ -118,7 +119,10 @@ def _reads_same(p: Producer, target: Buffer) -> bool:
 
 
 def _touched(block: list[Stmt], first: int, n: int, last: int, target: Buffer) -> bool:
-    """Tell whether other statements use a buffer, or change what its elements are computed from."""
+    """Tell whether other statements use a buffer, change what its elements are computed from, or jump away.
+
+    After a jump the buffer must still hold what it held before the product.
+    """
     product = block[n]
     assert isinstance(product, Product)
     inputs = {target}
@@ -128,7 +132,8 @@ def _touched(block: list[Stmt], first: int, n: int, last: int, target: Buffer) -
         if k in (first, n):
             continue
         for s in walk([block[k]]):
-            if target in (*buffers_read(s), *buffers_written(s)) or inputs & set(buffers_written(s)):
+            written = set(buffers_written(s))
+            if isinstance(s, Jump) or target in (*buffers_read(s), *written) or inputs & written:
                 return True
     return False
 

@@ -279,7 +279,8 @@ def product_carried(rng: random.Random) -> Case:
     carried = [acc] + ([k.fetch(r, (n, n), -1, 1)] if rng.random() < 0.35 else [])
     zero, one = k.const("i32", 0), k.const("i32", 1)
     count = k.number("i32", rng.choice((0, 1, 2, 2, 3, 3)) if r != "f16" else rng.choice((0, 1, 2)))
-    kind = rng.choice(("for", "for", "for", "for", "for", "loop", "if", "branch in for", "continue", "stored in for"))
+    kind = rng.choice(("for", "for", "for", "for", "for", "loop", "if", "branch in for", "continue", "stored in for",
+                       "kept", "kept"))  # fmt: skip
 
     def advance(values: list[Value]) -> list[Value]:
         made = [step(k, values[0], x, y)]
@@ -310,6 +311,8 @@ def product_carried(rng: random.Random) -> Case:
             if kind == "continue":
                 k.when(odd(i), lambda: k.leave("continue", advance(values)))
             made = advance(values)
+            if kind == "kept":
+                k.when(odd(i), lambda: k.leave("continue", rng.choice((values, values, values[::-1]))))
             if kind == "stored in for":
                 k.store(rng.choice((values[0], made[0])), out, [i, zero])
             return made

@@ -134,16 +134,21 @@ def scans(rng: random.Random) -> Case:
     if what == "one":
         choices = ["add", "max", "min"] + ([] if is_float(element) else ["xori", "muli", "andi", "ori"])
         name = rng.choice(choices)
+        chosen = rng.choice((None, None, None, 0, 1))  # a body that yields one of the elements, whatever it computes
+        if chosen is not None and rng.random() < 0.5:
+            kind, name = "reduce", rng.choice(("max", "min"))
 
         def body(a: list[Value], b: list[Value]) -> list[Value]:
             if name == "add":
-                return [k.add(a[0], b[0])]
-            if name in ("max", "min"):
-                return [
-                    k.binary(name + "fi"[not is_float(element)], a[0], b[0], "" if is_float(element) else " signed")
-                ]
-            return [k.binary(name, a[0], b[0])]
+                both = k.add(a[0], b[0])
+            elif name in ("max", "min"):
+                more = "" if is_float(element) else " signed"
+                both = k.binary(name + "fi"[not is_float(element)], a[0], b[0], more)
+            else:
+                both = k.binary(name, a[0], b[0])
+            return [both if chosen is None else (a, b)[chosen][0]]
 
+        k.gpu &= chosen is None
         neutral = {"add": 0, "max": -100, "min": 100, "xori": 0, "muli": 1, "andi": -1, "ori": 0}[name]
         made = k.fold(kind, [given()], dim, body, [neutral], reverse)
     elif what == "independent":

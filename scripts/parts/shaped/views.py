@@ -39,14 +39,24 @@ def in_place(rng: random.Random) -> Case:
     element = rng.choice(ELEMENTS)
     shape = tile_shape(rng)
     strides = tuple(rng.choice((0, 1, 1, 2, 3, 4, 5, 8, n, n + 1)) for n in shape)
-    p = k.pointer(element, k.numbers(element, span(shape, strides)))
-    view = k.dense(p, shape, strides)
+    whole = list(shape)
+    if rng.random() < 0.25:  # a tensor of one element along a dimension, whose stride leads nowhere
+        d = rng.randrange(len(shape))
+        whole[d] = 1
+        long = rng.choice((1 << 34, 1 << 59, 1 << 60, 3 << 59, 1 << 61, (1 << 61) - 8, 1 << 62))
+        strides = tuple(long if n == d else rng.choice((0, stride)) for n, stride in enumerate(strides))
+    p = k.pointer(element, k.numbers(element, span(tuple(whole), strides)))
+
+    def viewed() -> View:
+        return k.view(k.tensor(p, whole, strides), element, shape, padding="zero")
+
+    view = viewed()
     v = k.load(view)
     for _ in range(rng.choice((1, 1, 2))):
         v = changed(k, v)
     if rng.random() < 0.3:
         k.save(v)
-    again = view if rng.random() < 0.5 else k.dense(p, shape, strides)
+    again = view if rng.random() < 0.5 else viewed()
     k.store(v, again)
     if rng.random() < 0.3:  # once more, with what is there now
         k.store(changed(k, k.load(view)), again)

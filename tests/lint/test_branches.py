@@ -1,11 +1,12 @@
-"""Branches of which a tile block takes one at most."""
+"""Branches of which a tile block takes one at most, or that the first tile block does not take."""
 
 from __future__ import annotations
 
 import pytest
 
 import tilery
-from tilery.lint.branches import are_exclusive
+from tilery.lint import lint
+from tilery.lint.branches import are_exclusive, is_skipped_by_first
 from tilery.lint.facts import Facts
 from tilery.ops import StorePtrTko
 
@@ -78,3 +79,62 @@ def exclusive(text: str) -> bool:
     a, b = facts.of(StorePtrTko)
     assert are_exclusive(a, b, facts) is are_exclusive(b, a, facts)
     return are_exclusive(a, b, facts)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("%d = cmpi equal %b, %c0, signed : tile<i32> -> tile<i1>", (False, True)),
+        ("%d = cmpi greater_than %b, %c0, unsigned : tile<i32> -> tile<i1>", (True, False)),
+        ("%d = cmpi less_than %b, %n, signed : tile<i32> -> tile<i1>", (False, False)),
+        ("%e = subi %b, %c1 : tile<i32> %d = cmpi less_than %e, %c9, unsigned : tile<i32> -> tile<i1>", (False, False)),
+        ("%e = subi %b, %c1 : tile<i32> %d = cmpi less_than %e, %c9, signed : tile<i32> -> tile<i1>", (False, True)),
+        (
+            "%e = cmpi equal %b, %n, signed : tile<i32> -> tile<i1> "
+            "%f = cmpi equal %b, %c1, signed : tile<i32> -> tile<i1> %d = andi %e, %f : tile<i1>",
+            (True, False),
+        ),
+        (
+            "%e = cmpi equal %b, %n, signed : tile<i32> -> tile<i1> "
+            "%f = cmpi equal %b, %c1, signed : tile<i32> -> tile<i1> %d = ori %e, %f : tile<i1>",
+            (False, False),
+        ),
+        (
+            "%e = cmpi equal %y, %b, signed : tile<i32> -> tile<i1> "
+            "%f = cmpi equal %b, %c0, signed : tile<i32> -> tile<i1> %d = andi %e, %f : tile<i1>",
+            (False, True),
+        ),
+    ],
+)
+def test_the_branches_that_the_first_tile_block_skips(condition: str, expected: tuple[bool, bool]) -> None:
+    module = tilery.parse(STORES.format(first=condition, second=CHOICE))
+    facts = Facts(module, next(iter(module.entries)))
+    assert tuple(is_skipped_by_first(o, facts) for o in facts.of(StorePtrTko)) == expected
+
+
+LOOK_BACK = """
+entry @k(%p: tile<ptr<i32>>) {{
+  %b, %y, %z = get_tile_block_id : tile<i32>
+  %c0 = constant <i32: 0> : tile<i32>
+  %c1 = constant <i32: 1> : tile<i32>
+  %v = make_tensor_view %p, shape = [8], strides = [1] : tensor_view<8xi32, strides=[1]>
+  %w = make_partition_view %v : partition_view<tile=(1), tensor_view<8xi32, strides=[1]>>
+  %first = cmpi {comparison} %b, %c0, signed : tile<i32> -> tile<i1>
+  if %first {{
+    %back = subi %b, %c1 : tile<i32>
+    %known = assume bounded<0, ?>, %back : tile<i32>
+    %from = offset %p, %back : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %n, %t = load_ptr_tko weak %from : tile<ptr<i32>> -> tile<i32>, token
+    %m, %u = load_view_tko weak %w[%back] : partition_view<tile=(1), tensor_view<8xi32, strides=[1]>>, tile<i32> -> tile<1xi32>, token
+    print_tko "%d %d %d", %n, %m, %known : tile<i32>, tile<1xi32>, tile<i32> -> token
+  }}
+  return
+}}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(("comparison", "rules"), [("equal", ["false-promise", "out-of-bounds"]), ("not_equal", [])])
+def test_what_the_first_tile_block_does_not_execute_is_not_outside(comparison: str, rules: list[str]) -> None:
+    found = lint(tilery.parse(LOOK_BACK.format(comparison=comparison)), trial=False)
+    assert sorted({each.rule for each in found if each.rule in ("out-of-bounds", "false-promise")}) == rules
+    assert len([each for each in found if each.rule == "out-of-bounds"]) == (2 if rules else 0)

@@ -1,4 +1,4 @@
-"""Branches of which a tile block takes one at most."""
+"""Branches of which a tile block takes one at most, or that the first tile block does not take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from itertools import islice
 
 from ..analysis.memory.forms import LinearForm
 from ..attrs import ComparisonPredicate as Predicate
+from ..attrs import Signedness
 from ..ir import Op, Value
-from ..ops import CmpI, For, If, Loop
+from ..ops import AndI, CmpI, For, GetTileBlockId, If, Loop, OrI
 from .facts import Facts
 
 SIGNS = {
@@ -40,6 +41,32 @@ def are_exclusive(a: Op, b: Op, facts: Facts) -> bool:
         if not any(facts.varies(first, loop) for loop in shared)
         for other, is_other_true in theirs
     )
+
+
+def is_skipped_by_first(o: Op, facts: Facts) -> bool:
+    """Whether the first tile block never executes an operation, because of its position."""
+    return any(_in_first(condition, facts) is (not is_true) for condition, is_true in _taken(o, facts))
+
+
+def _in_first(condition: Value, facts: Facts) -> bool | None:
+    """What a condition is in the tile block whose coordinates are 0, if that follows from them."""
+    match condition.owner:
+        case CmpI() as o:
+            lhs, rhs = (_number_in_first(value, facts) for value in (o.lhs, o.rhs))
+            if lhs is None or rhs is None or (o.signedness is not Signedness.SIGNED and min(lhs, rhs) < 0):
+                return None
+            return _sign(lhs - rhs) in SIGNS[o.comparison_predicate]
+        case AndI() | OrI() as o:
+            decides = isinstance(o, OrI)
+            sides = [_in_first(value, facts) for value in (o.lhs, o.rhs)]
+            return decides if decides in sides else None if None in sides else not decides
+    return None
+
+
+def _number_in_first(value: Value, facts: Facts) -> int | None:
+    form = facts.form(value)
+    is_known = all(isinstance(symbol.owner, GetTileBlockId) for symbol in form.terms)
+    return int(form.numbers) if is_known and not form.numbers.ndim else None
 
 
 def _taken(o: Op, facts: Facts) -> Iterator[tuple[Value, bool]]:

@@ -22,6 +22,7 @@ from ...ops import (
     StoreViewTko,
 )
 from ...types import DYNAMIC, PartitionView, StridedView, TensorView, TileView
+from ..branches import is_skipped_by_first
 from ..facts import Facts
 from ..rule import ERROR, WARNING, Match, RuleFile
 
@@ -85,7 +86,7 @@ def _reach(place: MemoryAccess, facts: Facts) -> tuple[int, int] | None:
     if not numbers.size:
         return None
     if _are_coordinates(others):
-        return int(numbers.min()), int(numbers.max())
+        return None if is_skipped_by_first(place.op, facts) else (int(numbers.min()), int(numbers.max()))
     return facts.extremes(place.op, LinearForm(others, numbers))
 
 
@@ -112,7 +113,7 @@ def _tiles_outside(facts: Facts) -> Iterator[Match]:
             message = ""
             if size != DYNAMIC and least * step >= size:
                 message = f"the tile starts at element {least * step} along dimension {dim}, which has {size} elements"
-            elif _are_coordinates(form.terms) and form.numbers.min() < 0:
+            elif _are_coordinates(form.terms) and form.numbers.min() < 0 and not is_skipped_by_first(place.op, facts):
                 message = f"the index along dimension {dim} is {int(form.numbers.min())}, before the first tile"
             elif form.terms and (reach := facts.extremes(place.op, form)) is not None:
                 if size != DYNAMIC and reach[1] * step >= size:

@@ -31,6 +31,7 @@ from ...ops import (
     Yield,
 )
 from ...types import DYNAMIC, PartitionView, StridedView, Tile
+from ..branches import is_skipped_by_first
 from ..facts import Facts
 from ..rule import ERROR, Fix, Match, ReplaceWord, RuleFile
 
@@ -98,6 +99,8 @@ def _outside(o: Assume, form: LinearForm, low: int | None, high: int | None, fac
     value = o.value
     known = read(facts.range(value), value.type.element, Signedness.SIGNED)  # type: ignore[attr-defined]  # integers
     if all(isinstance(symbol.owner, GetTileBlockId) for symbol in form.terms):  # the first tile block always exists
+        if is_skipped_by_first(o, facts):
+            return ""
         numbers = -form.numbers if bits_of(value) == 1 else form.numbers
         least, most = int(numbers.min()), int(numbers.max())
     else:

@@ -28,3 +28,18 @@ def test_expressions(part: str) -> None:
 @parts("engine/elements")
 def test_elements(part: str) -> None:
     check(part)
+
+
+@parts("engine/bodies")
+def test_bodies(part: str) -> None:
+    check(part)
+
+
+@parts("engine/contended")
+def test_contended(part: str) -> None:
+    check(part)
+
+
+@parts("engine/nested")
+def test_nested(part: str) -> None:
+    check(part)

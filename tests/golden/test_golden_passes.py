@@ -25,6 +25,11 @@ def test_expressions(part: str) -> None:
     check(part)
 
 
+@parts("passes/choices")
+def test_choices(part: str) -> None:
+    check(part)
+
+
 @parts("passes/assumes")
 def test_assumes(part: str) -> None:
     check(part)

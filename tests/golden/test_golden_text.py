@@ -68,3 +68,18 @@ def test_attributes(part: str) -> None:
 @parts("text/generic")
 def test_generic(part: str) -> None:
     check(part)
+
+
+@parts("text/lines")
+def test_lines(part: str) -> None:
+    check(part)
+
+
+@parts("text/characters")
+def test_characters(part: str) -> None:
+    check(part)
+
+
+@parts("text/nested")
+def test_nested(part: str) -> None:
+    check(part)

@@ -18,3 +18,8 @@ def test_changed(part: str) -> None:
 @parts("verifier/corners")
 def test_corners(part: str) -> None:
     check(part)
+
+
+@parts("verifier/again")
+def test_again(part: str) -> None:
+    check(part)

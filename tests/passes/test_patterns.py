@@ -44,6 +44,27 @@ def test_the_command_prints_rule_operation_place_and_order(tmp_path: Path, capsy
     assert all(f"    {name}" in shown for name in rule.names())
 
 
+def test_the_log_has_what_assumptions_decide_and_loops_that_were_split() -> None:
+    text = """entry @k(%x: tile<i32>, %c0: tile<i32>, %c1: tile<i32>) {
+      %a = assume bounded<0, 7>, %x : tile<i32>
+      %n = constant <i32: 8> : tile<i32>
+      %small = cmpi less_than %a, %n, signed : tile<i32> -> tile<i1>
+      for %i in (%c0 to %n, step %c1) : tile<i32> {
+        %late = cmpi less_than %i, %x, signed : tile<i32> -> tile<i1>
+        if %late { %t = print_tko "%d %d", %i, %small : tile<i32>, tile<i1> -> token }
+      }
+      return
+    }
+    """
+    logs = []
+    passes = parse_pipeline("fold-known,loop-split")
+    run_pipeline(tilery.parse(text), passes, lambda step, report: logs.append(report.log), log=True)
+    assert [[(fired.rule, fired.op) for fired in log or ()] for log in logs] == [
+        [("cmpi", "cmpi")],
+        [("split_loop", "for")],
+    ]
+
+
 @pytest.mark.parametrize("passes", ["canonicalize", "documented"])
 def test_patterns_can_be_switched_off(passes: str) -> None:
     module = tilery.parse(TEXT)

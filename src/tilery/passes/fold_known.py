@@ -44,7 +44,7 @@ def fold_known(root: Op, report: Report) -> None:
                 made.loc = o.loc
                 ops.append(made)
                 replaced[o.results[0]] = made.results[0]
-                report.counts[o.name] += 1
+                report.fire(o.name, o)
             ops.append(o)
         block.ops[:] = ops
     replace_uses(root, replaced)

@@ -93,7 +93,7 @@ class LoopSplitter:
         if size >= self.room or self.effort < 0 or (found := find_split(o, _hint(o, threshold))) is None:
             return [o]
         self.report.remark(o, "split where " + found.predicate.text + " changes")
-        self.report.counts["split_loop"] += 1
+        self.report.fire("split_loop", o)
         self.room -= size
         made = _apply(o, found)
         for new in made[-2:]:

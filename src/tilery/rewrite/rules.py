@@ -70,6 +70,12 @@ class Report:
     def remark(self, o: Op, text: str) -> None:
         self.remarks.append((o, text))
 
+    def fire(self, rule: str, o: Op) -> None:
+        """Count a rule that fired for an operation, and log it if a log is wanted."""
+        self.counts[rule] += 1
+        if self.log is not None:
+            self.log.append(Fired(rule, o.name, o.loc))
+
     def add(self, other: Report) -> None:
         """Add the contents of another report."""
         self.counts += other.counts

@@ -49,7 +49,8 @@ def as_read(data: bytes, reader: str | None = None) -> str:
 def dumped(data: bytes, reader: str | None = None) -> str:
     found = dump(data, reader=reader)
     stopped = "" if found.error is None else error(found.error)
-    return f"{found.text}{[(m.start, m.end, m.depth, m.text) for m in found.marks]}{stopped}"
+    marks = [(m.start, m.end, m.depth, m.text) for m in found.marks]
+    return f"{found.text}{marks}{stopped}{found._repr_html_()}"
 
 
 def lazily(data: bytes, guesses: bool = False) -> str:

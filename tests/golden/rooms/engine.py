@@ -138,6 +138,97 @@ def on_elements(part: int) -> Iterator[str]:
         yield f"{said} {contents[2].hex() if contents else ''}"
 
 
+BODIES = ("addi", "muli", "andi", "ori", "xori", "mini", "maxi", "mini", "maxi", "subi")
+"""Operations of bodies; the second `mini` and `maxi` are unsigned."""
+
+
+@group("engine/bodies")
+def on_bodies() -> Iterator[str]:
+    """Reductions and scans by one operation, of integers of each width, along each dimension and in both directions."""
+    for element in ("i1", "i8", "i16", "i32", "i64"):
+        rng = rng_of("bodies", element)
+        type, bits = f"tile<4x8x{element}>", int(element[1:])
+        top = 1 << bits - 1
+
+        def number(value: int, bits: int = bits) -> str:
+            return ("false", "true")[value & 1] if bits == 1 else str(value)
+
+        rows = [[number(rng.randrange(-top, top)) for _ in range(8)] for _ in range(4)]
+        tile = ", ".join(f"[{', '.join(row)}]" for row in rows)
+        for dim, left in enumerate(("8x", "4x")):
+            lines = [f"%a = constant <{element}: [{tile}]> : {type}"]
+            for at, name in enumerate(BODIES):
+                sign = f" {'un' * (at > 6)}signed" if name in ("mini", "maxi") else ""
+                body = f"(%l: tile<{element}>, %r: tile<{element}>) {{ %s = {name} %l, %r{sign} : tile<{element}>"
+                body += f" yield %s : tile<{element}> }}"
+                identity = number(rng.choice((0, 1, -1, -top))) + f" : {element}" * (bits > 1)
+                identities = f"identities=[{identity}]"
+                kinds = (
+                    ("reduce", "", f"tile<{left}{element}>"),
+                    ("scan", " reverse=false", type),
+                    ("scan", " reverse=true", type),
+                )
+                for kind, direction, out in kinds:
+                    value = f"%v{len(lines)}"
+                    lines.append(f"{value} = {kind} %a dim={dim}{direction} {identities} : {type} -> {out} {body}")
+                    lines.append(f'print_tko "%d", {value} : {out} -> token')
+            text = "entry @k() {\n" + "\n".join(lines) + "\nreturn\n}\n"
+            m = parse(text)
+            assert not verify(m), verify(m)[0].message
+            yield launched({"text": text, "entry": "k", "grid": 1, "regions": [], "args": []}, m)[0]
+
+
+@group("engine/nested")
+def on_nested() -> Iterator[str]:
+    """Bodies of reductions that nest, up to the deepest that are executed, and deeper."""
+    for depth in (1, 2, 31, 32, 33, 34):
+        text = "%s = addi %l0, %r0 : tile<i32> yield %s : tile<i32>"
+        for at in range(depth):
+            made = f"%x{at} = constant <i32: [{at}, 7]> : tile<2xi32> %y{at} = reduce %x{at} dim=0 "
+            made += (
+                f"identities=[0 : i32] : tile<2xi32> -> tile<i32> (%l{at}: tile<i32>, %r{at}: tile<i32>) {{ {text} }}"
+            )
+            text = f"{made} yield %y{at} : tile<i32>"
+        text = f'entry @k() {{ {made} print_tko "%d", %y{depth - 1} : tile<i32> -> token return }}'
+        yield launched({"text": text, "entry": "k", "grid": 1, "regions": [], "args": []}, parse(text))[0]
+
+
+@group("engine/contended")
+def on_contended() -> Iterator[str]:
+    """Atomic operations of many lanes on few elements."""
+    for number in range(24):
+        rng = rng_of("contended", number)
+        lanes, few = rng.choice((64, 128, 256)), rng.choice((1, 2, 4, 32))
+        type, pointers, ordering = f"tile<{lanes}xi32>", f"tile<{lanes}xptr<i32>>", "relaxed device"
+        mode = rng.choice(("add", "and", "or", "xor", "max", "umin", "xchg"))
+        atomic = (
+            f"atomic_cas_tko {ordering} %to, %at, %i : {pointers}, {type}",
+            f"atomic_cas_tko {ordering} %to, %i, %next : {pointers}, {type}",
+            f"atomic_rmw_tko {ordering} %to, {mode}, %i : {pointers}, {type}",
+        )[number % 3]
+        text = f"""entry @k(%p: tile<ptr<i32>>) {{
+          %i = iota : {type}
+          %few = constant <i32: {few}> : {type}
+          %one = constant <i32: 1> : {type}
+          %next = addi %i, %one : {type}
+          %at = remi %i, %few signed : {type}
+          %p1 = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+          %pn = broadcast %p1 : tile<1xptr<i32>> -> {pointers}
+          %to = offset %pn, %at : {pointers}, {type} -> {pointers}
+          %old, %t = {atomic} -> {type}, token
+          print_tko "%d", %old : {type} -> token
+          return
+        }}
+        """
+        m = parse(text)
+        assert not verify(m), verify(m)[0].message
+        args = [{"region": 0, "start": 0, "length": 32, "item": 4}]
+        regions = [b64encode(bytes(128)).decode()]
+        row = {"text": text, "entry": "k", "grid": 2, "regions": regions, "args": args, "racy": True}
+        said, contents = launched(row, m, batch=1)
+        yield f"{said} {contents[0].hex() if contents else ''}"
+
+
 def _item(m: Any) -> int:
     bits: int = m.entries[0].body.args[0].type.element.pointee.bits
     return bits // 8

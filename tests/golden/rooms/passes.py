@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from itertools import islice
 
+from golden.branches import branch_kernel, choice_kernel
 from golden.expressions import assume_kernel, constant_kernel, expressions, float_constants, loop_kernel, pointer_kernel
 from golden.launches import launched
 from golden.material import changed as changed_module
@@ -102,6 +103,17 @@ def on_expressions(part: int) -> Iterator[str]:
         for pipeline in ("simplify", "fold-int", "canonicalize", "fold-known", "merge-assumes", "cse,dce"):
             yield after(m, pipeline)
         yield after(m, rng_of(part, number).choice((*OPTIONS, "documented", "licm", "loop-split")))
+
+
+@group("passes/choices", 2)
+def on_choices(part: int) -> Iterator[str]:
+    """Few values and conditions, chosen from again and again, and rows of branches on one condition."""
+    for number in range(70):
+        make = (choice_kernel, branch_kernel)[number % 2]
+        m = parse(make(rng_of("choices", part, number)))
+        assert not verify(m), verify(m)[0].message
+        for pipeline in ("simplify", "canonicalize", "documented", "canonicalize,simplify,cse,dce"):
+            yield after(m, pipeline)
 
 
 @group("passes/assumes")

@@ -180,6 +180,34 @@ def planted(part: int) -> Iterator[str]:
         yield lossless(with_faults(lines, faults))
 
 
+@group("text/lines", 2)
+def each_line(part: int) -> Iterator[str]:
+    """Each line of a text with regions in turn is missing, there twice, or indented otherwise."""
+    nested = [text for text in tidy() if text.count(" {\n") > 2 and text.count("\n") < 40]
+    for number, text in enumerate(nested[part : 2 * LINED : 2]):
+        lines = text.split("\n")[:-1]
+        for at, line in enumerate(lines):
+            others = ([], [line, line], [line[2:]], ["  " + line], [line.strip()])
+            other = others[(at + number) % len(others)]
+            yield recovered("\n".join([*lines[:at], *other, *lines[at + 1 :]]))
+        half = len(lines) // 2
+        yield recovered("\n".join(lines[:half])) + recovered("\n".join(lines[half:]))
+
+
+LINED = 12
+"""Texts whose lines are changed one by one."""
+
+
+@group("text/characters")
+def characters() -> Iterator[str]:
+    """Characters with which no token starts, and literals that do not end, alone and in an operation."""
+    starts = ('"', '"a', '"\\', '"\\z"', '"a\nb"', '@"', '@"a', "@", "@1", "@-", "#", "#1", "#-", "%", "%-", "^", "^1")
+    starts += ("!", "!1", ".", "..", "...", ".a", "$", "&", "/", "/*", "//", "\\", "`", "~", "0x", "0xg", "1e", "1.e5")
+    for start in (*starts, "-", "->", "-.5", "\x00", "\ufeff", "\u00e9", "\u2028", "'a'", "1_0", "0b1"):
+        for text in (start, f"entry @k() {{ {start} }}", f"entry @k() {{ print_tko {start} : -> token }}\n"):
+            yield f"{brief(text)}\n{recovered(text)}"
+
+
 @group("text/format", 2)
 def formatted(part: int) -> Iterator[str]:
     """Texts with comments, blank lines and line breaks in odd places, as a whole and some lines of them."""
@@ -503,7 +531,32 @@ PLACES = (
     ": (!cuda_tile.tile<i32>) -> !cuda_tile.tile<i32> }",
     'entry @k(%x: tile<i32>) { %0 = "cuda_tile.addi"(%x, %x) <{overflow = ATTR}> '
     ": (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32> }",
+    'entry @k(%x: tile<i32>) { %0 = "cuda_tile.addi"(%x, %x) {a = unit, overflow = ATTR} '
+    ": (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32> }",
 )
+
+
+@group("text/nested")
+def nested_attributes() -> Iterator[str]:
+    """Attributes that nest as deeply as they may, or deeper, after others; and aliases of locations in scopes."""
+    for depth in (1, 197, 198, 199, 200, 201):
+        for before in ("", "b = {c}, d = [{e = {f}}], ", "b = [[], [[]]], "):
+            for opening, closing in ("[]", ("{k = ", "}")):
+                found = f"{{{before}a = {opening * depth}1{closing * depth}}}"
+                yield with_attribute(PLACES[0].replace("ATTR", found), allow_unregistered=True)
+    for source in ("#line", "#name", "#file", "#gone"):
+        for scope in ("#sub", "#block", "#unit", "#line", "#gone"):
+            text = "\n".join([*SCOPED, f"#both = #cuda_tile.di_loc<{source} in {scope}>"])
+            yield parsed(f"{text}\nentry @k() {{\n  return loc(#both)\n}}\n")
+
+
+SCOPED = (
+    '#file = #cuda_tile.di_file<"a.py" in "/d">', '#line = loc("a.py":1:2)', '#name = loc("n")',
+    "#unit = #cuda_tile.di_compile_unit<file = #file>",
+    '#sub = #cuda_tile.di_subprogram<file = #file, line = 1, name = "k", linkageName = "k", compileUnit = #unit, '
+    "scopeLine = 1>",
+    "#block = #cuda_tile.di_lexical_block<scope = #sub, file = #file, line = 1, column = 2>",
+)  # fmt: skip
 
 
 def with_attribute(text: str, allow_unregistered: bool) -> str:

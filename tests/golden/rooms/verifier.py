@@ -8,10 +8,12 @@ from itertools import islice
 
 from golden.material import changeable, modules, parsed, rng_of
 from golden.material import changed as changed_module
-from golden.shown import findings
+from golden.shown import error, findings
 from golden.table import group
+from tilery.diag import TileError
 from tilery.ir import walk
 from tilery.ops import Module
+from tilery.text.parse.parser import parse
 from tilery.verifier.verify import Hints, verify
 
 READERS = ("13.1", "13.2", "13.3")
@@ -97,3 +99,61 @@ VALUES = (
 
 def is_integers(value: object) -> bool:
     return isinstance(value, tuple) and bool(value) and all(type(each) is int for each in value)
+
+
+SCOPES = {
+    "entry": "{}",
+    "for": "for %i in (%x to %x, step %x) : tile<i32> {{ {} }}",
+    "loop": "loop {{ {} }}",
+    "if": "if %c {{ {} }}",
+    "reduce": "%r = reduce %v dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32> "
+    "(%a: tile<i32>, %b: tile<i32>) {{ {} }}",
+    "if in loop": "loop {{ if %c {{ {} }} continue }}",
+}
+ENDS = (
+    "return", "continue", "break", "yield", "yield %x : tile<i32>", "continue %x : tile<i32>", "break %x : tile<i32>",
+    'print_tko "no end" -> token',
+)  # fmt: skip
+MASKS = ("", "%m", "%n", "%h")
+"""No mask, one that fits, and two that do not."""
+TYPES = {"%m": "tile<8xi1>", "%n": "tile<4xi1>", "%h": "tile<8xi8>"}
+ACCESSES = (
+    "%l{}, %t{} = load_ptr_tko weak %p{} : tile<8xptr<i32>>{} -> tile<8xi32>, token",
+    "%t{} = store_ptr_tko weak %p, %v{} : tile<8xptr<i32>>, tile<8xi32>{} -> token",
+    "%l{}, %t{} = atomic_rmw_tko relaxed device %p, add, %v{} : tile<8xptr<i32>>, tile<8xi32>{} -> tile<8xi32>, token",
+)
+
+
+@group("verifier/again")
+def again() -> Iterator[str]:
+    """Operations that are legal at first, and then again inside of another operation or with another operand."""
+    for end in ENDS:
+        for first in SCOPES.values():
+            for second in SCOPES.values():
+                yield in_kernel(first.format(end), second.format(end), "return")
+    for access in ACCESSES:
+        for first in MASKS:
+            for second in MASKS:
+                yield in_kernel(*(masked(access, at, mask) for at, mask in enumerate((first, second))), "return")
+    effect = 'print_tko "in" -> token'
+    for inner in ("", effect, f"if %c {{ {effect} }}", f"if %c {{ if %c {{ {effect} }} }}", "if %c { if %c { } }"):
+        for around in ("{}", "if %c {{ {} }}", "for %i in (%x to %x, step %x) : tile<i32> {{ {} }}"):
+            yield in_kernel(SCOPES["reduce"].format(around.format(inner) + " yield %a : tile<i32>"), "return")
+
+
+def masked(access: str, number: int, mask: str) -> str:
+    numbers = [number] * (access.count("{}") - 2)
+    return access.format(*numbers, f", {mask}" if mask else "", f", {TYPES[mask]}" if mask else "")
+
+
+def in_kernel(*lines: str) -> str:
+    known = ["%v = constant <i32: 0> : tile<8xi32>", "%m = constant <i1: true> : tile<8xi1>"]
+    known += ["%n = constant <i1: true> : tile<4xi1>"]
+    known += ["%h = constant <i8: 1> : tile<8xi8>", "%s = reshape %q : tile<ptr<i32>> -> tile<1xptr<i32>>"]
+    known += ["%p = broadcast %s : tile<1xptr<i32>> -> tile<8xptr<i32>>"]
+    body = "\n".join([*known, *lines])
+    try:
+        m = parse(f"entry @k(%q: tile<ptr<i32>>, %x: tile<i32>, %c: tile<i1>) {{\n{body}\n}}\n")
+    except TileError as e:
+        return error(e)
+    return verified(m, len(body))

@@ -138,3 +138,11 @@ def test_what_the_first_tile_block_does_not_execute_is_not_outside(comparison: s
     found = lint(tilery.parse(LOOK_BACK.format(comparison=comparison)), trial=False)
     assert sorted({each.rule for each in found if each.rule in ("out-of-bounds", "false-promise")}) == rules
     assert len([each for each in found if each.rule == "out-of-bounds"]) == (2 if rules else 0)
+
+
+def test_conditions_that_are_composed_of_many_take_no_time() -> None:
+    lines = [f"%d{n + 1} = andi %d{n}, %d{n} : tile<i1>" for n in range(5000)]
+    first = "\n".join(["%d0 = cmpi equal %b, %n, signed : tile<i32> -> tile<i1>", *lines])
+    module = tilery.parse(STORES.format(first=first, second=CHOICE.replace("%d", "%d5000")))
+    facts = Facts(module, next(iter(module.entries)))
+    assert not any(is_skipped_by_first(o, facts) for o in facts.of(StorePtrTko))

@@ -24,6 +24,8 @@ SIGNS = {
 EQUALITY = (Predicate.EQUAL, Predicate.NOT_EQUAL)
 MOST = 16
 """Conditions of an operation that are looked at, from the innermost outwards, so that deep nests take linear time."""
+DEPTH = 4
+"""How many `andi` and `ori` a condition may be composed of, one after the other."""
 
 
 def are_exclusive(a: Op, b: Op, facts: Facts) -> bool:
@@ -45,10 +47,11 @@ def are_exclusive(a: Op, b: Op, facts: Facts) -> bool:
 
 def is_skipped_by_first(o: Op, facts: Facts) -> bool:
     """Whether the first tile block never executes an operation, because of its position."""
-    return any(_in_first(condition, facts) is (not is_true) for condition, is_true in _taken(o, facts))
+    taken = islice(_taken(o, facts), MOST)
+    return any(_in_first(condition, facts, DEPTH) is (not is_true) for condition, is_true in taken)
 
 
-def _in_first(condition: Value, facts: Facts) -> bool | None:
+def _in_first(condition: Value, facts: Facts, depth: int) -> bool | None:
     """What a condition is in the tile block whose coordinates are 0, if that follows from them."""
     match condition.owner:
         case CmpI() as o:
@@ -56,9 +59,9 @@ def _in_first(condition: Value, facts: Facts) -> bool | None:
             if lhs is None or rhs is None or (o.signedness is not Signedness.SIGNED and min(lhs, rhs) < 0):
                 return None
             return _sign(lhs - rhs) in SIGNS[o.comparison_predicate]
-        case AndI() | OrI() as o:
+        case AndI() | OrI() as o if depth:
             decides = isinstance(o, OrI)
-            sides = [_in_first(value, facts) for value in (o.lhs, o.rhs)]
+            sides = [_in_first(value, facts, depth - 1) for value in (o.lhs, o.rhs)]
             return decides if decides in sides else None if None in sides else not decides
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ import tilery
 from tilery import TileError
 from tilery.attrs import FloatAttr
 from tilery.bytecode.dump import WIDTH
+from tilery.bytecode.tables import FileTables
 from tilery.ir import walk
 from tilery.ops import Constant, Reduce
 from tilery.types import F64
@@ -104,3 +106,21 @@ def test_a_file_without_an_unused_constant_is_as_if_it_had_never_been() -> None:
     assert module.layout is not None
     module.layout = module.layout.changed()
     assert len(tilery.dumps(module)) == len(tilery.dumps(tilery.parse(text.format(""))))
+
+
+@pytest.mark.parametrize(("budget", "is_enough"), [(3, True), (2, True), (1, False)])
+def test_parameters_may_use_up_the_budget_of_a_file(
+    budget: int, is_enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Tables(FileTables):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.value_budget = budget
+
+    data = tilery.dumps(tilery.parse("entry @k(%a: tile<i32>, %b: tile<i32>) { return }"))
+    monkeypatch.setattr("tilery.bytecode.reader.FileTables", Tables)
+    if is_enough:
+        assert len(tilery.load(data).entries[0].body.args) == 2
+    else:
+        with pytest.raises(TileError, match="too many parameters"):
+            tilery.load(data)

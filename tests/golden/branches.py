@@ -76,6 +76,20 @@ def branch_kernel(rng: random.Random) -> str:
     return kernel([*lines, *(line for value in used for line in stored(value))])
 
 
+def long_row(results: int, count: int) -> str:
+    """Return a kernel with so many branches in a row on one condition, each with so many results that have effects."""
+    lines = list(CONSTANTS)
+    for at in range(count):
+        inside = [f'print_tko "%d", %x : tile<i32> -> token\n%in{n} = addi %x, %c{n} : tile<i32>' for n in (0, 1, 7)]
+        yields = [
+            f"yield {', '.join(['%in' + str((0, 1, 7)[(n + more) % 3]) for n in range(results)])}" for more in (0, 1)
+        ]
+        types = ", ".join(["tile<i32>"] * results)
+        arms = [f"{{\n{chr(10).join(inside)}\n{each} : {types}\n}}" for each in yields]
+        lines.append(f"%r{at}:{results} = if %p -> ({types}) {arms[0]} else {arms[1]}")
+    return kernel([*lines, *(line for at in range(count) for n in range(results) for line in stored(f"%r{at}#{n}"))])
+
+
 def branch(rng: random.Random, numbers: list[str], results: int, may_leave: bool) -> str:
     """Return the operations of a branch with so many results."""
     pick, own, lines = rng.choice, list(numbers), list[str]()

@@ -475,3 +475,11 @@ def test_producer_is_the_first_line(producer: str | None) -> None:
         assert text == oracle.disassemble(data).stdout
         again = tilery.load(tilery.dumps(tilery.parse(text)))
         assert again.producer == ((producer or None) if version >= V13_3 else None)
+
+
+def test_debug_information_may_be_as_long_as_its_limit() -> None:
+    loc = CallSite(FileLineCol("a.py", 1, 2), None)
+    text = debug_text(loc)
+    assert debug_text(loc, len(text)) == text
+    with pytest.raises(TileError):
+        debug_text(loc, len(text) - 1)

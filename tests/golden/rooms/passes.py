@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from itertools import islice
 
-from golden.branches import branch_kernel, choice_kernel
+from golden.branches import branch_kernel, choice_kernel, long_row
 from golden.expressions import assume_kernel, constant_kernel, expressions, float_constants, loop_kernel, pointer_kernel
 from golden.launches import launched
 from golden.material import changed as changed_module
@@ -114,6 +114,8 @@ def on_choices(part: int) -> Iterator[str]:
         assert not verify(m), verify(m)[0].message
         for pipeline in ("simplify", "canonicalize", "documented", "canonicalize,simplify,cse,dce"):
             yield after(m, pipeline)
+    for results, count in ((8, 3), (4, 6), (2, 10), (5, 4), (16, 2), (7, 3))[part::2]:
+        yield after(parse(long_row(results, count)), "canonicalize")
 
 
 @group("passes/assumes")

@@ -187,7 +187,7 @@ def each_line(part: int) -> Iterator[str]:
     for number, text in enumerate(nested[part : 2 * LINED : 2]):
         lines = text.split("\n")[:-1]
         for at, line in enumerate(lines):
-            others = ([], [line, line], [line[2:]], ["  " + line], [line.strip()])
+            others: list[list[str]] = [[], [line, line], [line[2:]], ["  " + line], [line.strip()]]
             other = others[(at + number) % len(others)]
             yield recovered("\n".join([*lines[:at], *other, *lines[at + 1 :]]))
         half = len(lines) // 2
@@ -201,8 +201,11 @@ LINED = 12
 @group("text/characters")
 def characters() -> Iterator[str]:
     """Characters with which no token starts, and literals that do not end, alone and in an operation."""
-    starts = ('"', '"a', '"\\', '"\\z"', '"a\nb"', '@"', '@"a', "@", "@1", "@-", "#", "#1", "#-", "%", "%-", "^", "^1")
-    starts += ("!", "!1", ".", "..", "...", ".a", "$", "&", "/", "/*", "//", "\\", "`", "~", "0x", "0xg", "1e", "1.e5")
+    starts = [
+        '"', '"a', '"\\', '"\\z"', '"a\nb"', '@"', '@"a', "@", "@1", "@-", "#", "#1", "#-",
+        "%", "%-", "^", "^1", "!", "!1", ".", "..", "...",
+        ".a", "$", "&", "/", "/*", "//", "\\", "`", "~", "0x", "0xg", "1e", "1.e5",
+    ]  # fmt: skip
     for start in (*starts, "-", "->", "-.5", "\x00", "\ufeff", "\u00e9", "\u2028", "'a'", "1_0", "0b1"):
         for text in (start, f"entry @k() {{ {start} }}", f"entry @k() {{ print_tko {start} : -> token }}\n"):
             yield f"{brief(text)}\n{recovered(text)}"
@@ -544,12 +547,26 @@ def nested_attributes() -> Iterator[str]:
             for opening, closing in ("[]", ("{k = ", "}")):
                 found = f"{{{before}a = {opening * depth}1{closing * depth}}}"
                 yield with_attribute(PLACES[0].replace("ATTR", found), allow_unregistered=True)
+    for name in ("addi", "load_ptr_tko"):
+        known = {
+            "addi": "overflow = #cuda_tile.overflow<no_wrap>",
+            "load_ptr_tko": "memory_ordering_semantics = 0 : i32",
+        }
+        for more in ("", ", operandSegmentSizes = array<i32: 1, 1, 0, 0>", ", a = unit, z = 1"):
+            yield with_attribute(LOOSE[name].replace("ATTR", known[name] + more), allow_unregistered=True)
     for source in ("#line", "#name", "#file", "#gone"):
         for scope in ("#sub", "#block", "#unit", "#line", "#gone"):
             text = "\n".join([*SCOPED, f"#both = #cuda_tile.di_loc<{source} in {scope}>"])
             yield parsed(f"{text}\nentry @k() {{\n  return loc(#both)\n}}\n")
 
 
+LOOSE = {
+    "addi": 'entry @k(%x: tile<i32>) { %0 = "cuda_tile.addi"(%x, %x) {ATTR} '
+    ": (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32> }",
+    "load_ptr_tko": 'entry @k(%p: tile<ptr<i32>>, %c: tile<i1>) { %0:2 = "cuda_tile.load_ptr_tko"(%p, %c) {ATTR} '
+    ": (!cuda_tile.tile<ptr<i32>>, !cuda_tile.tile<i1>) -> (!cuda_tile.tile<i32>, !cuda_tile.token) }",
+}
+"""Operations whose attributes are not among their properties."""
 SCOPED = (
     '#file = #cuda_tile.di_file<"a.py" in "/d">', '#line = loc("a.py":1:2)', '#name = loc("n")',
     "#unit = #cuda_tile.di_compile_unit<file = #file>",

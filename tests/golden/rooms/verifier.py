@@ -135,6 +135,9 @@ def again() -> Iterator[str]:
         for first in MASKS:
             for second in MASKS:
                 yield in_kernel(*(masked(access, at, mask) for at, mask in enumerate((first, second))), "return")
+    for first in MASKS[1:]:
+        for second in MASKS[1:]:
+            yield in_kernel("%t9 = make_token : token", full(0, first), full(1, second), "return")
     effect = 'print_tko "in" -> token'
     for inner in ("", effect, f"if %c {{ {effect} }}", f"if %c {{ if %c {{ {effect} }} }}", "if %c { if %c { } }"):
         for around in ("{}", "if %c {{ {} }}", "for %i in (%x to %x, step %x) : tile<i32> {{ {} }}"):
@@ -144,6 +147,12 @@ def again() -> Iterator[str]:
 def masked(access: str, number: int, mask: str) -> str:
     numbers = [number] * (access.count("{}") - 2)
     return access.format(*numbers, f", {mask}" if mask else "", f", {TYPES[mask]}" if mask else "")
+
+
+def full(number: int, mask: str) -> str:
+    """Return a load with everything that it may have."""
+    types = f"tile<8xptr<i32>>, {TYPES[mask]}, tile<8xi32> -> tile<8xi32>, token"
+    return f"%l{number}, %t{number} = load_ptr_tko weak %p, {mask}, %v token=%t9 : {types}"
 
 
 def in_kernel(*lines: str) -> str:

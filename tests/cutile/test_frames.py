@@ -95,6 +95,15 @@ def test_a_kernel_needs_a_signature(tmp_path: Path) -> None:
     assert "the kernel takes 1 arguments (x), none was given" in said and "--sig" in said
 
 
+def test_a_file_that_fails_to_import_says_where(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys\ndef main(args):\n    return {}[args[0]]\nmain(sys.argv[1:] or ['none'])\n")
+    done = run("cutile", "show", f"{script}::k", "--sig", "f32[16]")
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 1 and lines[0] == "error: KeyError: 'none'", "the script has no arguments"
+    assert lines[1:] == [f"note: raised at {script}:3 in main", f"note: called at {script}:4 in <module>"]
+
+
 def test_the_help_names_the_options_of_schedules() -> None:
     shown = run("cutile", "run", "--help").stdout.decode()
     assert all(option in shown for option in ("--schedule", "--schedules", "--seed"))

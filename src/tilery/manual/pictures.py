@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from ..declare.fields import Field
 from ..declare.operation import OpDef
 
 ROW, TOP, BOX, SIDE, GAP = 34, 16, 220, 250, 40
-LONGEST = 34
-"""The most characters of a line beside the box."""
+LONGEST, LONGEST_TYPE = 34, 46
+"""The most characters of a name in the box, and of a type beside it, in smaller letters."""
 WIDTH = 2 * (SIDE + GAP) + BOX
 
 
@@ -60,7 +61,7 @@ def _arrows(fields: list[Field], height: int, start: int, end: int, anchor: str,
         out.append(f'<path d="M{end - 7} {y - 4} L{end} {y} L{end - 7} {y + 4} Z" fill="#1b6ca8"/>')
         name = f.name + " *" * (f.arity == "var")
         out.append(f'<text x="{at}" y="{y - 1}" text-anchor="{anchor}" font-weight="bold">{escape(name)}</text>')
-        kind = _shorter(str(f.kind.text))
+        kind = _shorter(type_words(str(f.kind.text)), LONGEST_TYPE)
         out.append(
             f'<text x="{at}" y="{y + 12}" text-anchor="{anchor}" font-size="10" fill="#666">{escape(kind)}</text>'
         )
@@ -71,5 +72,14 @@ def _attribute(f: Field) -> str:
     return f.name if f.enum is None else f"{f.name}: {f.enum.__name__}"
 
 
-def _shorter(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+def type_words(text: str) -> str:
+    """Return the words of the verifier for the type of a value, shorter.
+
+    >>> type_words("mmaf acc/result tile type of f16 or f32 or f64 values")
+    'tile of f16, f32, f64'
+    """
+    return re.sub(r"^\w+ [\w/]+ tile type of ", "tile of ", text).removesuffix(" values").replace(" or ", ", ")
+
+
+def _shorter(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -18,8 +18,8 @@ MAX_CALLS = 20
 
 
 def is_ours(frame: FrameSummary) -> bool:
-    """Whether a frame belongs to tilery, or to the module that runs scripts."""
-    return frame.filename.startswith(PACKAGE) or frame.filename == "<frozen runpy>"
+    """Whether a frame belongs to tilery, or to the modules of Python that import and run scripts."""
+    return frame.filename.startswith((PACKAGE, "<frozen "))
 
 
 def is_of_triton(frame: FrameSummary) -> bool:
@@ -48,6 +48,14 @@ def compile_error(error: Exception) -> TileError | None:
         f"{'called' if number else 'launched'} at {call}" for number, call in enumerate(calls[: -2 - MAX_CALLS : -1])
     ]
     return TileError(said, kind=ErrorKind.ILLEGAL, notes=tuple(notes))
+
+
+def import_error(error: Exception) -> TileError:
+    """Return what went wrong while a file with kernels was imported, with the line that raised it."""
+    said = "".join(traceback.format_exception_only(error)).strip()
+    calls = [f"{f.filename}:{f.lineno} in {f.name}" for f in _calls(error)]
+    notes = [f"{'called' if number else 'raised'} at {call}" for number, call in enumerate(calls[: -1 - MAX_CALLS : -1])]
+    return TileError(said, notes=tuple(notes))
 
 
 def _calls(error: BaseException) -> list[FrameSummary]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diag import TileError
+from .frames import compile_error, import_error
 
 PACKAGES = {"triton": "triton", "cuda.tile": "cutile"}
 """The languages of kernels by the package that defines them."""
@@ -29,8 +30,16 @@ def find(place: str, kinds: Any) -> Any:
     assert spec is not None, "a loader has a spec"
     loaded = module_from_spec(spec)
     sys.modules[path.stem] = loaded
-    with patch.object(sys, "path", [str(path.parent.resolve()), *sys.path]):  # as for a script
-        loader.exec_module(loaded)
+    with (  # as for a script
+        patch.object(sys, "path", [str(path.parent.resolve()), *sys.path]),
+        patch.object(sys, "argv", [file]),
+    ):
+        try:
+            loader.exec_module(loaded)
+        except Exception as error:
+            if isinstance(error, TileError) or isinstance(error.__cause__, TileError):
+                raise
+            raise compile_error(error) or import_error(error) from None
     kernels = {key: value for key, value in vars(loaded).items() if isinstance(value, kinds)}
     if not name and len(kernels) == 1:
         return next(iter(kernels.values()))

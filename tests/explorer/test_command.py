@@ -70,4 +70,7 @@ def test_pyodide_answers_like_this_python(tmp_path: Path) -> None:
     explorer = Explorer()
     answers = json.loads((tmp_path / "answers.json").read_text())
     for request, answer in zip(asked, answers, strict=True):
-        assert answer == explorer.answer(request), request["do"]
+        expected = explorer.answer(request)
+        if "diagnostics" in expected:  # the linter needs NumPy, which is not there
+            expected["diagnostics"] = [each for each in expected["diagnostics"] if not each["rule"]]
+        assert answer == expected, request["do"]

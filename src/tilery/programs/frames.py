@@ -53,8 +53,10 @@ def compile_error(error: Exception) -> TileError | None:
 def import_error(error: Exception) -> TileError:
     """Return what went wrong while a file with kernels was imported, with the line that raised it."""
     said = "".join(traceback.format_exception_only(error)).strip()
-    calls = [f"{f.filename}:{f.lineno} in {f.name}" for f in _calls(error)]
-    notes = [f"{'called' if number else 'raised'} at {call}" for number, call in enumerate(calls[: -1 - MAX_CALLS : -1])]
+    frames = _calls(error)[: -1 - MAX_CALLS : -1]
+    notes = [
+        f"{'called' if number else 'raised'} at {f.filename}:{f.lineno} in {f.name}" for number, f in enumerate(frames)
+    ]
     return TileError(said, notes=tuple(notes))
 
 

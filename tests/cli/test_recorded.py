@@ -110,6 +110,22 @@ def test_shapes_that_lie_show_the_buffer(sizes: list[int], launch: Path, capsys:
     assert (status in (1, 2) and "error" in shown.err) or shown.out.startswith("x = [ 0.  2.  4.")
 
 
+@pytest.mark.parametrize(
+    "sizes", [[5, 2, 1 << 60, 1], [5, 2, -(1 << 60), 1], [(1 << 33) + 1, 1, 1 << 29, 1], [2, 2, 1 << 60, 3 << 60]]
+)
+def test_strides_whose_sums_wrap_around_show_the_buffer(
+    sizes: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """NumPy takes such a shape for one that fits."""
+    module = tilery.parse(TEXT.replace("tile<i32>, %", "tile<i64>, %").replace("%s1: tile<i32>", "%s1: tile<i64>"))
+    data = np.arange(8, dtype=np.float32)
+    memory = [ArrayExtent("x", data.ctypes.data, data.nbytes, data.shape, (1,))]
+    made = capture(module, tilery.dumps(module), "double", (1, 1, 1), [data.ctypes.data, *sizes, 2.0], memory, NAMES)
+    save(tmp_path / "launch.zip", made)
+    assert main(["run", "--recorded", str(tmp_path / "launch.zip"), "--print", "x"]) == 0
+    assert capsys.readouterr().out == "x = [ 0.  2.  4.  6.  8. 10. 12. 14.]\n"
+
+
 def test_other_zip_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.zip"
     with zipfile.ZipFile(path, "w") as file:

@@ -63,12 +63,20 @@ def _view(
     memory: Any, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array in a buffer; the rest of the buffer if its shape is unknown or does not fit."""
-    if shape and dtype != np.uint8:
+    if shape and dtype != np.uint8 and _fits(len(memory), offset, dtype.itemsize, shape, strides):
         try:
             return np.ndarray(shape, dtype, memory, offset, [stride * dtype.itemsize for stride in strides])
         except (TypeError, ValueError, OverflowError, MemoryError):
             pass  # the file says something else than what it holds
     return np.ndarray(((len(memory) - offset) // dtype.itemsize,), dtype, memory, offset)
+
+
+def _fits(size: int, offset: int, item: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Tell whether all elements lie in a buffer. NumPy looks, too, but its sums wrap around at 64 bits."""
+    reaches = [(n - 1) * stride * item for n, stride in zip(shape, strides) if n > 0]
+    low = offset + sum(min(reach, 0) for reach in reaches)
+    high = offset + sum(max(reach, 0) for reach in reaches)
+    return low >= 0 and high + item <= size
 
 
 def launch_data(launch: Recorded, entry: Entry) -> dict[str, Any]:

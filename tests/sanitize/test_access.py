@@ -204,3 +204,19 @@ def test_the_owners_of_pointers_are_found_once_for_all_launches_of_a_kernel(monk
         kernel.launch(1, [p, q], names=["p", "q"], sanitize=sanitizer)
         assert bool(sanitizer.reports.faults) == (short == "p")
     assert len(found) == 1
+
+
+def test_a_fault_after_a_report_is_an_error() -> None:
+    """Elements past the end of a strided array are reported; others lie in its gaps, which nothing may write."""
+    text = """entry @k(%a: tile<ptr<i32>>) {
+      %i = iota : tile<16xi32>
+      %p = reshape %a : tile<ptr<i32>> -> tile<1xptr<i32>>
+      %b = broadcast %p : tile<1xptr<i32>> -> tile<16xptr<i32>>
+      %q = offset %b, %i : tile<16xptr<i32>>, tile<16xi32> -> tile<16xptr<i32>>
+      %t = store_ptr_tko weak %q, %i : tile<16xptr<i32>>, tile<16xi32> -> token
+      return
+    }"""
+    sanitizer = Sanitizer("bounds")
+    with pytest.warns(UserWarning, match="not contiguous"), pytest.raises(tilery.TileError, match="in a gap") as caught:
+        tilery.compile(tilery.parse(text)).launch(1, [np.zeros(20, np.int32)[:12:2]], sanitize=sanitizer)
+    assert "element [1]" in str(caught.value) and len(sanitizer.reports) == 1

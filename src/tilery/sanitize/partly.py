@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.memory import Fault
 from ..engines.common.tiles import Array
 from ..engines.reference.access import Access
 from ..engines.reference.batch import Batch
@@ -19,6 +20,14 @@ from ..types import TileView
 
 def execute_partly(access: Access, batch: Batch, args: dict[str, Any]) -> Any:
     """Access the elements that the mask still selects, in order; others are loaded as padding or zero."""
+    try:
+        return _execute(access, batch, args)
+    except Fault as fault:  # which counts the selected elements only
+        first = np.argwhere(access.mask & (access.addresses == fault.address))[0]
+        raise Fault(fault.reason, tuple(first.tolist()), fault.address, fault.kind) from None
+
+
+def _execute(access: Access, batch: Batch, args: dict[str, Any]) -> Any:
     o, mask, memory, element = access.op, access.mask, batch.memory, access.element
     addresses = access.addresses[mask]
     match o:

@@ -2,12 +2,14 @@
 
     python scripts/triton_suites/tutorials.py TUTORIALS [--engines cpu,reference] [--only 03] [--report PAGE]
 
-TUTORIALS is the folder python/tutorials of a checkout of Triton.
+TUTORIALS is the folder python/tutorials of a checkout of Triton. The results are kept in a JSON file beside the page; a
+run with `--only` replaces those of the tutorials that it runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -59,7 +61,11 @@ def run(name: str, text: str, rules: dict[str, Any], engine: str) -> tuple[str, 
     return outcome, seconds
 
 
-def page(rows: list[tuple[str, dict[str, tuple[str, float]]]], rules: dict[str, Any], engines: list[str]) -> str:
+Results = dict[str, dict[str, tuple[str, float]]]
+"""How each tutorial ended on each engine, and the processor time."""
+
+
+def page(rows: Results, rules: dict[str, Any], engines: list[str]) -> str:
     lines = [
         "# Triton's tutorials",
         "",
@@ -70,11 +76,11 @@ def page(rows: list[tuple[str, dict[str, tuple[str, float]]]], rules: dict[str, 
         "| tutorial | " + " | ".join(f"{e} | processor time, s" for e in engines) + " |",
         "|---|" + "---|--:|" * len(engines),
     ]
-    for name, found in rows:
+    for name, found in sorted(rows.items()):
         cells = [f"{found[e][0]} | {found[e][1]:.0f}" for e in engines]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines += ["", "## Edits", "", "Benchmarks are skipped everywhere. Beyond that:", ""]
-    for name, _ in rows:
+    for name in sorted(rows):
         for old, new in rules[name].get("replace", []):
             shown = new.strip().replace("\n", "; ").replace("  ", " ")
             lines.append(f"* {name}: `{old.strip()}` becomes `{shown}`")
@@ -97,18 +103,18 @@ def main() -> int:
     args = parser.parse_args()
     rules = tomllib.loads((HERE / "tutorials.toml").read_text("utf-8"))
     engines = args.engines.split(",")
-    rows = []
+    numbers = args.report.with_suffix(".json") if args.report else None
+    rows: Results = json.loads(numbers.read_text("utf-8")) if numbers and numbers.exists() else {}
     for name in [each for each in rules if each.startswith(args.only)]:
         text = edited(args.tutorials / name, rules[name])
-        found = {}
         for engine in engines:
             start = time.time()
-            found[engine] = run(name, text, rules[name], engine)
-            print(f"{name} on {engine}: {found[engine][0]} ({time.time() - start:.0f} s)", flush=True)
-        rows.append((name, found))
-    if args.report:
-        args.report.write_text(page(rows, rules, engines), "utf-8")
-    return int(any(outcome != "passes" for _, found in rows for outcome, _ in found.values()))
+            found = rows.setdefault(name, {})[engine] = run(name, text, rules[name], engine)
+            print(f"{name} on {engine}: {found[0]} ({time.time() - start:.0f} s)", flush=True)
+        if numbers:
+            numbers.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n", "utf-8")
+            args.report.write_text(page(rows, rules, engines), "utf-8")
+    return int(any(found[0] != "passes" for each in rows.values() for found in each.values()))
 
 
 if __name__ == "__main__":

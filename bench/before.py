@@ -5,7 +5,7 @@
 
 Times are processor times in compiled code on one core, the least of many launches. The two take turns in processes of
 their own, so that other work on the machine hits both. A third of the kernels is held out: their code is not looked at
-and no pass is changed for them; `--known` leaves them out. Commit 4fbcbe4f is the last with another emitter, which
+and no pass is changed for them; `--known` leaves them out. Commit 2ce97b02 is the last with another emitter, which
 `TILERY_CPU_EMITTER=old` chooses there.
 """
 

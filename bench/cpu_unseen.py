@@ -25,12 +25,13 @@ from typing import Any
 from unittest.mock import patch
 
 from peers import MALLOC
-from run import take_turns, versions
+from run import REST, once, versions
 from run_page import geomean
 
 HERE = Path(__file__).resolve().parent
 WHOLE, KERNELS, EAGER, COMPILED = "whole call", "in kernels", "torch eager", "torch.compile"
-SECONDS = 1.5
+CALLS = 3
+"""Calls of a contender in a round."""
 TOLERANCES = {"torch.float32": 1e-4, "torch.float16": 1e-2, "torch.bfloat16": 4e-2}
 """The largest difference, by the largest number of the result, for the narrowest type of the arguments."""
 
@@ -102,29 +103,24 @@ def measure(kernel: dict[str, str], folders: dict[str, Path], args: argparse.Nam
         inside[0] += (time.perf_counter() - start) * 1e3
         return result
 
-    with tilery.cutile.on("cpu") as session, patch.object(pool.Pool, "run", timed):
-        call = program_of(kernel, folders, arguments)
-        worst = difference(call(), wanted)
-        if not worst <= tolerance:
-            raise ValueError(f"the result differs by {worst:.1e} of the largest number")
-        assert session.calls, "no kernel was launched"
-        least = [float("inf")]
-
-        def called() -> None:
-            inside[0] = 0.0
-            call()
-            least[0] = min(least[0], inside[0])
-
-        found = take_turns(
-            {
-                WHOLE: called,
-                EAGER: lambda: peer(*arguments.values()),
-                COMPILED: lambda: compiled(*arguments.values()),
-            },
-            args.rounds,
-            SECONDS,
-        )
-    return {WHOLE: found[WHOLE], KERNELS: least[0], EAGER: found[EAGER], COMPILED: found[COMPILED]}
+    best = dict.fromkeys((WHOLE, KERNELS, EAGER, COMPILED), float("inf"))
+    for _ in range(args.rounds):
+        with tilery.cutile.on("cpu") as session, patch.object(pool.Pool, "run", timed):
+            call = program_of(kernel, folders, arguments)
+            worst = difference(call(), wanted)
+            if not worst <= tolerance:
+                raise ValueError(f"the result differs by {worst:.1e} of the largest number")
+            assert session.calls, "no kernel was launched"
+            time.sleep(REST)
+            for _ in range(CALLS):
+                inside[0] = 0.0
+                best[WHOLE] = min(best[WHOLE], once(call))
+                best[KERNELS] = min(best[KERNELS], inside[0])
+        for name, function in ((EAGER, peer), (COMPILED, compiled)):  # here torch is what it is without tilery
+            time.sleep(REST)
+            for _ in range(CALLS):
+                best[name] = min(best[name], once(lambda: function(*arguments.values())))  # noqa: B023
+    return best
 
 
 def page(found: dict[str, dict[str, float] | str], args: argparse.Namespace) -> str:

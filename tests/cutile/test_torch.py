@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,12 @@ def test_every_way_to_name_the_gpu(device: Any) -> None:
 def test_memory_of_compiled_code_is_on_the_gpu() -> None:
     made = torch._C._dynamo.guards._empty_strided_cuda((4, 2), (2, 1), torch.float16)
     assert made.is_cuda and made.shape == (4, 2) and made.dtype == torch.float16
+
+
+def test_dynamo_can_be_reset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It imports names of builds for CUDA."""
+    monkeypatch.delitem(sys.modules, "torch._inductor.cudagraph_trees", raising=False)
+    import_module("torch._dynamo").reset()
 
 
 def test_current_device_is_a_number() -> None:
@@ -326,6 +333,8 @@ def test_the_accelerator_is_the_device() -> None:
     with torch.accelerator.device_index(x.device.index):
         torch.accelerator.synchronize()
     assert torch.accelerator.memory_allocated() == torch.cuda.memory_allocated() >= x.nbytes
+    if hasattr(torch.accelerator, "empty_host_cache"):
+        torch.accelerator.empty_host_cache()
     torch.accelerator.reset_peak_memory_stats()
     assert torch.accelerator.max_memory_allocated() >= x.nbytes
     assert torch.accelerator.memory_stats() == torch.cuda.memory_stats()

@@ -53,6 +53,12 @@ def enter(stack: ExitStack) -> None:
     raw_stream = lambda *device: streams()[-1].cuda_stream  # noqa: E731  # a builtin of CUDA builds
     stack.enter_context(patch.object(torch._C, "_cuda_getCurrentRawStream", raw_stream, create=True))
     stack.enter_context(patch.object(torch._C, "_cuda_clearCublasWorkspaces", lambda: None, create=True))
+    for name, missing in {  # imported by `torch._dynamo.reset`, once torch says that it is built for CUDA
+        "_cuda_CUDAAllocator_AllocatorState": object,
+        "_set_cached_tensors_enabled": lambda enabled: None,
+    }.items():
+        if not hasattr(torch._C, name):
+            stack.enter_context(patch.object(torch._C, name, missing, create=True))
     stack.enter_context(patch.object(mode, "default_on_gpu", False))
     stack.enter_context(mode())
     run = threading.Thread.run
@@ -108,6 +114,8 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     yield torch.accelerator, "current_accelerator", lambda *values, **options: torch.device("cuda")
     yield torch.accelerator, "current_stream", lambda *values, **options: streams()[-1]
     yield torch.accelerator, "synchronize", lambda *values, **options: STATE.synchronize()
+    if hasattr(torch.accelerator, "empty_host_cache"):
+        yield torch.accelerator, "empty_host_cache", lambda: None
     own = cuda_functions()
     for name, of_cuda in ACCELERATOR.items():
         if hasattr(torch.accelerator, name):

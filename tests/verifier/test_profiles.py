@@ -220,3 +220,51 @@ def test_the_first_words_about_rounding() -> None:
     total.rounding_mode = RoundingMode.APPROX
     said = {v: verify(module, reader=v)[0].message.partition(" specified")[0] for v in ALL}
     assert said == {v: f"'cuda_tile.addf' op invalid rounding {'error' if v == '13.1' else 'mode'}" for v in ALL}
+
+
+def assumption(text: str) -> tuple[bytearray, int, int]:
+    """Return the bytecode of an assumption, the index of its tag, and that of the length of the body."""
+    kernel = f"""entry @k() {{
+      %x = constant <i32: 0> : tile<8xi32>
+      %a = assume {text}, %x : tile<8xi32>
+      %b = addi %a, %a : tile<8xi32>
+      return
+    }}"""
+    data = bytearray(write(parse(kernel), Version.parse("13.1")))
+    marks = tilery.dump(bytes(data)).marks
+    tag = next(mark.start for mark in marks if mark.text.startswith("attribute tag"))
+    return data, tag, next(mark.start for mark in marks if mark.text.startswith("body of"))
+
+
+@pytest.mark.parametrize("reader", ALL)
+@pytest.mark.parametrize(("text", "at"), [("bounded<0, ?>", 1), ("div_by<8>", 2)])
+def test_flags_of_assumptions_are_bytes_until_13_3(text: str, at: int, reader: str) -> None:
+    data, tag, _ = assumption(text)
+    data[tag + at] |= 0x80  # as the start of an integer of several bytes, it takes the next byte along
+    if reader == "13.4":
+        with pytest.raises(TileError):
+            load(bytes(data), reader=reader)
+    else:
+        ops = load(bytes(data), reader=reader).entries[0].body.ops
+        assert [o.name for o in ops] == ["constant", "assume", "addi", "return"]
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "old", "new"),
+    [
+        ("bounded<0, ?>", 1, "failed to read flags byte for BoundedAttr", "failed to read optional parameter flags"),
+        ("bounded<0, ?>", 2, "failed to read lower bound for BoundedAttr", "failed to read lb_val"),
+        ("bounded<?, 0>", 2, "failed to read upper bound for BoundedAttr", "failed to read ub_val"),
+        ("div_by<8>", 1, "failed to read divisor for DivByAttr", "failed to read divisor"),
+        ("div_by<8>", 2, "failed to read flags byte for DivByAttr", "failed to read optional parameter flags"),
+        ("div_by<8, every 2 along 0>", 3, "failed to read value for 'every' in DivByAttr", "failed to read every_val"),
+        ("div_by<8, every 2 along 0>", 4, "failed to read value for 'along' in DivByAttr", "failed to read along_val"),
+    ],
+)
+def test_assumptions_that_are_cut_off(text: str, at: int, old: str, new: str) -> None:
+    data, tag, body = assumption(text)
+    data[body] = tag + at - (body + 1)
+    for reader in ALL:
+        with pytest.raises(TileError) as caught:
+            load(bytes(data), reader=reader)
+        assert caught.value.message == (new if reader == "13.4" else old)

@@ -41,7 +41,7 @@ class Profile:
     """Messages name a parameter together with its type."""
     reads_dense_strings: bool = False
     flags_are_bytes: bool = False
-    """The flags of attributes take one byte; they are variable-length integers in newer readers."""
+    """The flags of attributes take one byte; they are variable-length integers in the newest reader."""
     same_elements_is_array: bool = False
     """`same_elements` holds an array attribute, which may not hold the smallest and the largest integer."""
     refuses_extreme_tile_shapes: bool = False
@@ -62,14 +62,33 @@ class Profile:
 
 
 PACKED_BOOLEANS = {"i1 dense attribute payload size": "failed to validate buffer size and format"}
+ASSUMPTIONS = {
+    "failed to read divisor": "failed to read divisor for DivByAttr",
+    "failed to read every_val": "failed to read value for 'every' in DivByAttr",
+    "failed to read along_val": "failed to read value for 'along' in DivByAttr",
+    "failed to read lb_val": "failed to read lower bound for BoundedAttr",
+    "failed to read ub_val": "failed to read upper bound for BoundedAttr",
+    "failed to read values data": "failed to read DenseI64ArrayAttr values.",
+}
+"""How readers before 13.4 say that a predicate of an assumption is cut off."""
 READERS = {
     "13.4": Profile("13.4", LATEST, " - "),
-    "13.3": Profile("13.3", V13_3, " - ", prefixes=PACKED_BOOLEANS, splats_whole_bytes=True),
+    "13.3": Profile(
+        "13.3",
+        V13_3,
+        " - ",
+        texts=ASSUMPTIONS,
+        prefixes=PACKED_BOOLEANS,
+        flags_are_bytes=True,
+        splats_whole_bytes=True,
+    ),
     "13.2": Profile(
         "13.2",
         V13_2,
         " - ",
+        texts=ASSUMPTIONS,
         prefixes=PACKED_BOOLEANS,
+        flags_are_bytes=True,
         hint_architectures=NAMED_ARCHITECTURES,
         splats_whole_bytes=True,
         last_section=Section.GLOBAL,
@@ -80,12 +99,7 @@ READERS = {
         V13_1,
         ", ",
         texts={
-            "failed to read divisor": "failed to read divisor for DivByAttr",
-            "failed to read every_val": "failed to read value for 'every' in DivByAttr",
-            "failed to read along_val": "failed to read value for 'along' in DivByAttr",
-            "failed to read lb_val": "failed to read lower bound for BoundedAttr",
-            "failed to read ub_val": "failed to read upper bound for BoundedAttr",
-            "failed to read values data": "failed to read DenseI64ArrayAttr values.",
+            **ASSUMPTIONS,
             "failed to get PointerType.pointeeType type": "failed to get pointer type",
             "failed to get TileType.elementType type": "failed to get element type",
             "failed to read TileType.shape": "failed to read tile shape",

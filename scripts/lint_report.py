@@ -107,8 +107,10 @@ FIRST = (
     "added to the catalogue later are a group of their own."
 )
 RANDOM = (
-    "{count} random modules, which can be executed without a fault, were linted. Rules reported {errors} errors, each "
-    "of which would be false. Findings: {shown}."
+    "{count} random modules, which can be executed without a fault, were linted. Rules reported {errors} errors. An "
+    "error is false here, but for a tile that is wholly outside its tensor, which ends no launch. Those that there are "
+    "come from trial launches, and from numbers that these do not vary enough: the number of tile blocks in a kernel "
+    "that does not ask for its position, and strides that are used as other numbers. Findings: {shown}."
 )
 REST = (
     "Of the {count} pairs that are not decidable, rules object to {found} faulty kernels all the same, because numbers "

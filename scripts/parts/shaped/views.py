@@ -99,6 +99,8 @@ def overlapping_views(rng: random.Random) -> Case:
         if not tiles or rng.random() < 0.45:
             sizes = rng.choice(orders)
             v = k.load(some_tensor(k, p, count, sizes, rng.random() < 0.3))
+            if rng.random() < 0.2:  # a smaller tile, which may begin at the same place
+                k.save(k.load(some_tensor(k, p, count, (2,) * len(shape), False)))
             tiles.append(v if sizes == shape else k.permute(v, range(len(shape))[::-1]))
         elif rng.random() < 0.7:
             v = rng.choice(tiles)

@@ -145,3 +145,23 @@ def test_views_that_overlap_themselves_beside_a_stride_that_wraps() -> None:
     for long in (1 << 59, 1 << 60, 3 << 59, (1 << 61) - 8, 1 << 34):
         for short in (0, 1, 4):
             assert_same(text, [np.arange(40, dtype=np.int32) * 1000, short, long])
+
+
+@pytest.mark.parametrize("count", [64, 256, 1024])
+def test_tiles_of_two_sizes_that_begin_at_one_place(count: int) -> None:
+    """The larger one is stored elements further on, after the smaller one has been loaded."""
+    large, small = partition([count], "i32", [1]), partition([4], "i32", [1])
+    text = f"""entry @k(%p: tile<ptr<i32>>, %o: tile<ptr<i32>>, %s: tile<i32>) {{
+  %z = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<{count}xi32>
+  %q = offset %p, %s : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+{whole("va", "%p", [count], "i32")}{whole("vb", "%p", [4], "i32")}{whole("vc", "%q", [count], "i32")}\
+{whole("vo", "%o", [4], "i32")}
+  %x, %t0 = load_view_tko weak %va[%z] : {large}, tile<i32> -> tile<{count}xi32>, token
+  %y, %t1 = load_view_tko weak %vb[%z] : {small}, tile<i32> -> tile<4xi32>, token
+  %w = addi %x, %one : tile<{count}xi32>
+  %t2 = store_view_tko weak %w, %vc[%z] token = %t0 : tile<{count}xi32>, {large}, tile<i32> -> token
+  %t3 = store_view_tko weak %y, %vo[%z] token = %t1 : tile<4xi32>, {small}, tile<i32> -> token
+  return }}"""
+    for shift in (0, 3, 8, 65):
+        assert_same(text, [np.arange(1200, dtype=np.int32) * 1000, np.zeros(4, np.int32), shift])

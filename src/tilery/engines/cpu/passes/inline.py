@@ -60,6 +60,8 @@ TRIVIAL = 3
 """Statements that may be computed anywhere."""
 FAR = 1 << 36
 """Bytes between elements, above which it is not found out whether any share memory."""
+MANY_CHECKS = 4
+"""Boxes with one first element, above which it is not found out whether a nest may read and write memory."""
 MAX_BODY = 600
 """Statements of a nest, above which nothing more is fused into it."""
 
@@ -81,8 +83,8 @@ class Producer:
     """The loop index of each dimension; None for those of one element."""
     inputs: set[Buffer] = field(default_factory=set)
     reads: list[Read] = field(default_factory=list)
-    guards: list[Guard | None] = field(default_factory=list)
-    """The check of each read, if it is known."""
+    guards: list[tuple[Guard, ...]] = field(default_factory=list)
+    """The checks that the one of each read is among; none if it is not known."""
     may_pass_checks: bool = False
     """Whether a nest that computes all elements anyway is known to run, so that it can do the checks."""
 
@@ -223,12 +225,13 @@ class _Inliner:
 
     # ------------------------------------------------------------ blocks
 
-    def block(self, body: list[Stmt], known: dict[Buffer, Producer], guards: dict[Operand, Guard]) -> None:
+    def block(self, body: list[Stmt], known: dict[Buffer, Producer], guards: Guards) -> None:
         known, guards = {b: replace(p, may_pass_checks=False) for b, p in known.items()}, dict(guards)
         out: list[Stmt] = []
         for n, s in enumerate(body):
             if isinstance(s, Guard):
-                guards[s.address] = s
+                others = (each for each in guards.get(s.address, ()) if not _is_equal(each, s))
+                guards[s.address] = (*others, s)
             if isinstance(s, If):
                 for inner in blocks_of(s):
                     self.block(inner, known, guards)
@@ -250,9 +253,7 @@ class _Inliner:
             if made is not None and made.reads and made.buffer in self.boxed:
                 continue
             if made is not None and made.buffer not in self.kept and made.may_pass_checks == made.is_checked:
-                made.guards = [
-                    guards.get(form[0]) if (form := linear(r.address, made.body)) else None for r in made.reads
-                ]
+                made.guards = [_checks(linear(r.address, made.body), guards) for r in made.reads]
                 known[made.buffer] = made
         body[:] = out
 
@@ -265,7 +266,7 @@ class _Inliner:
         apart = None not in homes and all(read.home is not None and read.home not in homes for read in p.reads)
         return self.kernel.disjoint and apart
 
-    def fused(self, s: Stmt, known: dict[Buffer, Producer], guards: dict[Operand, Guard]) -> list[Stmt]:
+    def fused(self, s: Stmt, known: dict[Buffer, Producer], guards: Guards) -> list[Stmt]:
         """Return a nest with the tiles that it loads computed in it."""
         assert isinstance(s, Loop)
         changes = written_buffers([s])
@@ -310,16 +311,16 @@ class _Inliner:
 
     # ------------------------------------------------------------ reading and writing memory at once
 
-    def versions(self, s: Loop, chosen: dict[Buffer, Producer], guards: dict[Operand, Guard]) -> list[Stmt]:
+    def versions(self, s: Loop, chosen: dict[Buffer, Producer], guards: Guards) -> list[Stmt]:
         """Fuse a nest that writes memory, for launches where that is harmless."""
         harmless = {b: p for b, p in chosen.items() if self.is_independent(p, [s])}
         _, body = perfect_nest(s) or ([], [])
         write = body[-1] if body else None
         if isinstance(write, Write) and all(isinstance(each, PURE) for each in body[:-1]):
             form = linear(write.address, body)
-            guard = None if form is None else guards.get(form[0])
+            guard = None if form is None else guards.get(form[0], (None,))[-1]  # the nest follows its check
             usable = {b: p for b, p in chosen.items() if b not in harmless and all(p.guards)}
-            if form is not None and guard is not None and usable:
+            if form is not None and guard is not None and guard.writes and usable:
                 return self.two_versions(s, harmless, usable, guard, form[1])
         self.replace(s, harmless, [], _uses(s))
         return [s]
@@ -337,11 +338,13 @@ class _Inliner:
         b = Builder(before)
         together = _is_injective(b, guard.item, loops, strides)
         for p in usable.values():
-            for read, other in zip(p.reads, p.guards):
-                assert other is not None
-                clear = _is_apart(b, guard, other)
-                if guard.item == other.item and (same := _same_place(b, p, read, body, strides)) is not None:
-                    clear = b.either(clear, b.both(same, b.integer("eq", guard.address, other.address)))
+            for read, others in zip(p.reads, p.guards):
+                clear: Operand = truth(True)
+                for other in others:
+                    clear = b.both(clear, _is_apart(b, guard, other))
+                equal = all(guard.item == other.item for other in others)
+                if equal and (same := _same_place(b, p, read, body, strides)) is not None:
+                    clear = b.either(clear, b.both(same, b.integer("eq", guard.address, others[0].address)))
                 together = b.both(together, clear)
         computing, writing = _split(s, loops)
         chosen = harmless | usable
@@ -355,6 +358,8 @@ class _Inliner:
         return before
 
 
+Guards = dict[Operand, tuple[Guard, ...]]
+"""The checks of boxes in a block so far, by their first addresses, the latest one last."""
 Strides = dict[Operand, Operand]
 """The distance in bytes between elements along each loop, by the index of the loop."""
 
@@ -503,6 +508,16 @@ def linear(address: Operand, body: list[Stmt]) -> tuple[Operand, Strides] | None
         else:
             return None
     return None if root is None else (root, strides)
+
+
+def _checks(form: tuple[Operand, Strides] | None, guards: Guards) -> tuple[Guard, ...]:
+    """Return the checks of all tiles that begin where some elements do; none if they are many."""
+    found = tuple(each for each in guards.get(form[0], ()) if not each.writes) if form is not None else ()
+    return found if len(found) <= MANY_CHECKS else ()
+
+
+def _is_equal(one: Guard, other: Guard) -> bool:
+    return (one.dims, one.item, one.writes) == (other.dims, other.item, other.writes)
 
 
 def _is_injective(b: Builder, item: int, loops: list[Loop], strides: Strides) -> Operand:

@@ -139,6 +139,14 @@ def test_arguments_that_overlap_take_the_reference_engine(slow: list[str]) -> No
     assert slow == ["scale"]
 
 
+def test_an_empty_array_inside_another_one_takes_the_reference_engine(slow: list[str]) -> None:
+    """Its address is one of the other array, whose elements are not its own."""
+    x = np.ones(128, np.float32)
+    with pytest.raises(Faults, match="through a pointer to argument 0 is outside of it"):
+        tilery.compile(tilery.parse(SCALE), engine="cpu").launch(2, [x[:0], x, 128], sanitize="bounds")
+    assert slow == ["scale"]
+
+
 @pytest.mark.parametrize("checks", ["race", "all", "order"])
 def test_other_checks_take_the_reference_engine(checks: str, slow: list[str]) -> None:
     kernel = tilery.compile(tilery.parse(SCALE), engine="cpu")

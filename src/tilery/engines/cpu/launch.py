@@ -185,6 +185,8 @@ class CpuKernel(Kernel):
         memory = reference.memory_of(self.loaded.reference, launch.bound)
         if built is None or any(segment.arrays for segment in memory.segments):
             return self.reference.run(launch)
+        if not all(each.size for each in launch.bound.ranges):  # an empty array may lie in another one
+            return self.reference.run(launch)
         lowered, code = built
         prepared = self._prepare(launch.bound, lowered)
         if not prepared.checked or lowered.arena > launch.limits.memory:

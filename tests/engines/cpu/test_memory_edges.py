@@ -209,3 +209,24 @@ def test_a_tile_that_several_loops_need(first: str, second: str, last: str, n: i
         text = text.replace(f"tile=({letter})", f"tile=({size})").replace(f"view<{letter}x", f"view<{size}x")
     x = np.arange(100, 100 + n, dtype=np.int32)
     assert_same(text, [x, np.zeros_like(x), np.zeros(2 * n, np.int32)])
+
+
+@pytest.mark.parametrize("t", ["f4E2M1FN", "i8"])
+def test_tiles_that_may_share_bytes_are_stored_one_after_the_other(t: str) -> None:
+    """Rows of three elements of four bits: the last one of a row and the first one of the next are in one byte."""
+    tensor = f"tensor_view<?x3x{t}, strides=[3,1]>"
+    view = f"partition_view<tile=(1x4), {tensor}>"
+    kernel = tilery.compile(
+        tilery.parse(f"""entry @k(%p: tile<ptr<{t}>>, %q: tile<ptr<{t}>>, %n: tile<i32>) {{
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %o = constant <i32: 0> : tile<i32>
+  %tp = make_tensor_view %p, shape = [%n, 3], strides = [3, 1] : tile<i32> -> {tensor}
+  %tq = make_tensor_view %q, shape = [%n, 3], strides = [3, 1] : tile<i32> -> {tensor}
+  %vp = make_partition_view %tp : {view}
+  %vq = make_partition_view %tq : {view}
+  %a, %t0 = load_view_tko weak %vp[%x, %o] : {view}, tile<i32> -> tile<1x4x{t}>, token
+  %t1 = store_view_tko weak %a, %vq[%x, %o] token = %t0 : tile<1x4x{t}>, {view}, tile<i32> -> token
+  return }}"""),
+        engine="cpu",
+    )
+    assert kernel.lowered is not None and kernel.lowered.ordered == (t != "i8")

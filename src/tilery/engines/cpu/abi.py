@@ -129,4 +129,4 @@ class Lowered:
     long: bool = False
     """Whether a tile block may take more than some milliseconds."""
     ordered: bool = False
-    """Whether tile blocks must run one after the other, because the kernel prints."""
+    """Whether tile blocks must run one after the other: the kernel prints, or its tiles may share bytes."""

@@ -8,8 +8,9 @@ from typing import Any
 from ....analysis.effects import accesses as memory_accesses
 from ....analysis.effects import enclosing, memory_ordering
 from ....attrs import MemoryOrderingSemantics as Ordering
-from ....ir import walk
-from ....ops import Entry, For, Loop, Module, PrintTko
+from ....ir import Op, walk
+from ....ops import Entry, For, Loop, Module, PrintTko, StoreViewTko
+from ....types import TileView
 from .. import atomics
 from ..abi import Lowered, NotLowered, Specialisation, Target
 from ..callbacks import is_called
@@ -122,5 +123,11 @@ def add_facts(lowered: Lowered, entry: Entry) -> None:
     used = {v for o in ops for v in o.operands}
     lowered.waits = any(isinstance(o, (Loop, For)) for o in enclosing(entry.body, strong.__contains__))
     ordered = not all(atomics.commutes(o, used) for o in strong)
-    lowered.ordered = ordered or any(isinstance(o, PrintTko) for o in ops)
+    lowered.ordered = ordered or any(isinstance(o, PrintTko) or _stores_halves(o) for o in ops)
     lowered.written = written_tensors(entry)
+
+
+def _stores_halves(o: Op) -> bool:
+    """Tell whether an operation stores elements of four bits, two of which share a byte: maybe with another tile."""
+    view = o.view.type if isinstance(o, StoreViewTko) else None
+    return isinstance(view, TileView) and view.tensor_view.element.bits == 4

@@ -212,6 +212,9 @@ FINDINGS = [
     "",
     "A product that takes positions modulo the size of a matrix no longer reads what it never stores, so it needs one",
     "form. Positions that are computed from loaded numbers are compared with a limit, and the kernel has two forms.",
+    "Softmax of columns loads a tile with its neighbours last, permutes it and reduces it; the loops of engine cpu",
+    "follow the permuted order, in which a vector has no neighbours. Why expert rows take longer than their twin was",
+    "not looked at.",
 ]
 
 

@@ -2,6 +2,7 @@
 
     python scripts/judging/campaign.py catalogue             honest kernels, exploits and faults
     python scripts/judging/campaign.py fresh --tilegym CHECKOUT
+    python scripts/judging/campaign.py third                 a later set, and what it does to the judge itself
     python scripts/judging/campaign.py throughput            small kernels per second
     python scripts/judging/campaign.py soak --count 2000 --minutes 10
     python scripts/judging/campaign.py page                  the page again, from the numbers
@@ -29,8 +30,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import checkout
+from judging.harm import Watch, harm
 from judging.page import page
-from judging.parts import EXPLOIT, FRESH, HERE, HONEST, Bench, Entry, entries, with_kernels
+from judging.parts import EXPLOIT, FRESH, HERE, HONEST, THIRD, Bench, Entry, entries, with_kernels
 from tilery.cli.progress import progress
 from tilery.judge import Limits, Plan, judge_all
 from tilery.judge.results import ACCEPTED, REJECTED, UNJUDGED
@@ -73,6 +75,13 @@ def run_fresh(args: argparse.Namespace) -> dict[str, Any]:
     return judge_entries([entry for entry in every if args.tilegym is not None or not entry.needs])
 
 
+def run_third(args: argparse.Namespace) -> dict[str, Any]:
+    """Judge the third set, and look at what each candidate does to the judge. The first numbers are kept."""
+    return judge_entries(
+        [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind, THIRD) if args.only in entry.key]
+    )
+
+
 def judge_entries(every: list[Entry]) -> dict[str, Any]:
     """Judge candidates, and return a row about each."""
     rows: list[dict[str, Any]] = []
@@ -80,16 +89,19 @@ def judge_entries(every: list[Entry]) -> dict[str, Any]:
     started = time.process_time()
     with progress(len(every), "candidates") as step:
         for entry in every:
-            found = bench.judge(entry)
+            watch = Watch()
+            with watch.watching():
+                found = bench.judge(entry)
             worst = next((each.facts.get("worst") for each in found.stages if each.stage == "compare"), None)
             rows.append({
                 "kind": entry.kind, "key": entry.key, "source": entry.source, "held_out": entry.held_out,
                 "verdict": found.verdict, "stage": found.failed.stage if found.failed else "", "fault": found.kind,
                 "reason": found.reason if found.verdict != WANTED[entry.kind] else "",
-                "worst": worst, "jail": next((s.facts["jail"] for s in found.stages if "jail" in s.facts), ""),
+                "seconds": watch.seconds, "harm": harm(entry.text, found, watch), "worst": worst,
+                "jail": next((s.facts["jail"] for s in found.stages if "jail" in s.facts), ""),
             })  # fmt: skip
-            if found.verdict != WANTED[entry.kind]:
-                sys.stderr.write(f"{entry.kind} {entry.key}: {found.verdict}, {found.reason}\n")
+            if found.verdict != WANTED[entry.kind] or rows[-1]["harm"]:
+                sys.stderr.write(f"{entry.kind} {entry.key}: {found.verdict}, {found.reason} {rows[-1]['harm']}\n")
             step()
     bench.close()
     return {"rows": rows, "judge_seconds": round(time.process_time() - started, 1)}
@@ -239,7 +251,13 @@ def left_behind(scratch: Path) -> dict[str, list[str]]:
     }
 
 
-PARTS = {"catalogue": run_catalogue, "fresh": run_fresh, "throughput": run_throughput, "soak": run_soak}
+PARTS = {
+    "catalogue": run_catalogue,
+    "fresh": run_fresh,
+    "third": run_third,
+    "throughput": run_throughput,
+    "soak": run_soak,
+}
 
 
 def main() -> int:
@@ -263,6 +281,8 @@ def main() -> int:
     if args.part != "page" or args.add:
         if args.part != "page":
             numbers[args.part] = PARTS[args.part](args)
+            if args.part == "third":
+                numbers.setdefault("third_first", numbers["third"])
         args.json.write_text(json.dumps(numbers, indent=1) + "\n", "utf-8")
     args.report.write_text(page(numbers), "utf-8")
     rows = numbers.get("catalogue", {}).get("rows", [])

@@ -12,7 +12,7 @@ from tilery.judge import Jail, Judge, Limits, Problem, Result, read_problem
 
 HERE = Path(__file__).parent / "catalogue"
 HONEST, EXPLOIT = "honest", "exploit"
-FRESH = "fresh_"
+FRESH, THIRD = "fresh_", "third_"
 TILEGYM = re.compile(r"# tilegym (.*)\n")
 
 
@@ -38,7 +38,7 @@ class Entry:
 
 
 def entries(kind: str, prefix: str = "") -> Iterator[Entry]:
-    """Yield the candidates of a kind; those of `fresh_` files were written before the judge was run on any of them."""
+    """Yield the candidates of a kind; those of `fresh_` and `third_` files were written before the judge saw them."""
     held = set((HERE / "held_out.txt").read_text("utf-8").split())
     text = (HERE / f"{prefix}{kind}.txt").read_text("utf-8")
     for part in re.split(r"^=== ", text, flags=re.MULTILINE)[1:]:

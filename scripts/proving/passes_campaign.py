@@ -3,7 +3,7 @@
     python scripts/proving/passes_campaign.py --count 5000 [--corpus [FOLDER]] [--jobs 1] [--seconds 600] [--report]
 
 Outcomes are kept in files of lines in a folder (`--logs`), so that a campaign can be interrupted and goes on. Whatever
-is proven is executed before and after the pass as well; what Z3 has a counterexample for is executed on several inputs.
+is proven is executed before and after the pass as well; what is not proven is executed on several inputs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tilery.smith import Contract  # noqa: E402
 PASSES = [name for name in HOMES if name != "rename-symbol"]
 TIMEOUT = 2.0
 RUNS = 5
-"""Sets of inputs on which a counterexample is executed."""
+"""Sets of inputs on which modules are executed that Z3 does not prove."""
 LOGS = {"Random modules": "random.jsonl", "Real files": "real.jsonl"}
 KINDS = ["proven", "law", "refused", "timeout", "reads", "counterexample", "failed"]
 """Outcomes, as `Attempt` calls them, the weaker ones later; `failed` is a bug of the pass or of the prover."""
@@ -109,7 +109,7 @@ def try_change(
         kind, reason = "failed", f"{type(error).__name__}: {error}"
     facts: dict[str, Any] = {"kind": kind, "reason": reason[:160]}
     facts["seconds"] = round(time.process_time() - started, 3)
-    if contract is not None and kind in ("proven", "law", "counterexample", "reads"):
+    if contract is not None and kind != "failed":
         facts["runs"] = compare_runs(module, contract, changed, ran, 1 if kind == "proven" else RUNS)
     return facts
 
@@ -143,6 +143,7 @@ def totals(found: list[dict[str, Any]]) -> dict[str, Any]:
     """Count outcomes for each pass, and collect what has to be looked at."""
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     reasons: Counter[str] = Counter()
+    ran: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     odd, seconds = [], []
     for each in found:
         for name, facts in each["passes"].items():
@@ -151,9 +152,11 @@ def totals(found: list[dict[str, Any]]) -> dict[str, Any]:
             if facts["kind"] in ("law", "refused", "reads", "timeout"):
                 reasons[facts["reason"]] += 1
             wrong = facts["kind"] == "proven" and facts.get("runs") == execution_report.DIFFERS
+            if facts["kind"] not in ("proven", "failed") and "runs" in facts:
+                ran[facts["kind"], name]["not run" if facts["runs"].startswith("not run") else facts["runs"]] += 1
             if wrong or facts["kind"] in ("counterexample", "failed"):
                 odd.append({"task": each["task"], "pass": name, "wrong": wrong, **facts})
-    return {"kinds": kinds, "reasons": reasons, "odd": odd, "seconds": sorted(seconds)}
+    return {"kinds": kinds, "reasons": reasons, "odd": odd, "ran": ran, "seconds": sorted(seconds)}
 
 
 def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> str:
@@ -203,7 +206,24 @@ def section(found: list[dict[str, Any]], planned: int) -> list[str]:
     if made["reasons"]:
         lines += ["", "| why not proven | times |", "|---|--:|"]
         lines += [f"| {reason} | {count:,} |" for reason, count in made["reasons"].most_common(20)]
+    lines += executed(made["ran"])
     return lines + counterexamples([each for each in made["odd"] if each["kind"] == "counterexample"])
+
+
+def executed(ran: dict[tuple[str, str], Counter[str]]) -> list[str]:
+    """Count what executing modules showed where Z3 proved nothing."""
+    if not ran:
+        return []
+    columns = sorted({kind for counts in ran.values() for kind in counts})
+    lines = [
+        "",
+        f"Not proven, and executed before and after on {RUNS} sets of inputs, with different memory or not:",
+        "",
+    ]
+    lines += [f"| outcome | pass | {' | '.join(columns)} |", "|---|---|" + "--:|" * len(columns)]
+    for (kind, name), counts in sorted(ran.items()):
+        lines.append(f"| {kind} | {name} | {' | '.join(f'{counts[column]:,}' for column in columns)} |")
+    return lines
 
 
 def counterexamples(odd: list[dict[str, Any]]) -> list[str]:

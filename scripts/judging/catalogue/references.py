@@ -115,3 +115,7 @@ def variance(x: Array) -> Array:
 def logsumexp(x: Array) -> Array:
     top = x.max(axis=-1, keepdims=True)
     return np.log(np.exp(x - top).sum(axis=-1)) + top[:, 0]
+
+
+def imax(x: Array, y: Array) -> Array:
+    return np.maximum(x, y)

@@ -1,6 +1,7 @@
 """Prove every pass with Z3 on the corpus and on random modules; write docs/reports/lab/prove_passes.md.
 
     python scripts/proving/passes_campaign.py --count 5000 [--corpus [FOLDER]] [--jobs 1] [--seconds 600] [--report]
+    python scripts/proving/passes_campaign.py --again        modules where Z3 did not finish, with more time
 
 Outcomes are kept in files of lines in a folder (`--logs`), so that a campaign can be interrupted and goes on. Whatever
 is proven is executed before and after the pass as well; what is not proven is executed on several inputs.
@@ -22,6 +23,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / folder) for folder in ("src", "scripts", "tests")]
 
+import z3.z3  # type: ignore[import-untyped]  # noqa: E402  # it has no types
+
 import checkout  # noqa: E402
 import execution_report  # noqa: E402
 import tilery  # noqa: E402
@@ -33,7 +36,8 @@ from tilery.rewrite import Report  # noqa: E402
 from tilery.smith import Contract  # noqa: E402
 
 PASSES = [name for name in HOMES if name != "rename-symbol"]
-TIMEOUT = 2.0
+TIMEOUT, LONGER = 2.0, 20.0
+"""Seconds for a question, and for those that are asked again."""
 RUNS = 5
 """Sets of inputs on which modules are executed that Z3 does not prove."""
 LOGS = {"Random modules": "random.jsonl", "Real files": "real.jsonl"}
@@ -41,17 +45,33 @@ KINDS = ["proven", "law", "refused", "timeout", "reads", "counterexample", "fail
 """Outcomes, as `Attempt` calls them, the weaker ones later; `failed` is a bug of the pass or of the prover."""
 PAGE = ROOT / "docs/reports/lab/prove_passes.md"
 
+z3.z3.Z3_DEBUG = False
+"""Whether Z3's interface checks the types of arguments, which takes an eighth of the time."""
+
 corpus = oracle.CORPUS
 """Where the real files are."""
 
 
-def prove(before: tilery.Module, after: tilery.Module) -> tuple[str, str]:
-    """Return the weakest outcome of all kernels of a module, and its reason."""
+Texts = tuple[str, ...]
+"""A kernel before and after a pass, and the globals before and after it."""
+
+
+def prove(
+    before: tilery.Module, after: tilery.Module, known: dict[Texts, tuple[str, str]] | None = None
+) -> tuple[str, str]:
+    """Return the weakest outcome of all kernels of a module, and its reason.
+
+    `known` keeps outcomes: most passes leave some kernels of a module as they were, or change them alike.
+    """
     worst = ("proven", "")
+    known = {} if known is None else known
+    others = tuple("\n".join(map(tilery.show, module.globals)) for module in (before, after))
     for old, new in zip(before.entries, after.entries):
-        verdict = bits(old, new, timeout=TIMEOUT, modules=(before, after))
-        found = (verdict.facts["kind"], verdict.reason)
-        worst = max(worst, found, key=lambda each: KINDS.index(each[0]))
+        key = (tilery.show(old), tilery.show(new), *others)
+        if key not in known:
+            verdict = bits(old, new, timeout=TIMEOUT, modules=(before, after))
+            known[key] = (verdict.facts["kind"], verdict.reason)
+        worst = max(worst, known[key], key=lambda each: KINDS.index(each[0]))
     return worst
 
 
@@ -80,6 +100,7 @@ def try_module(task: str) -> dict[str, Any]:
         module = tilery.load(corpus / task)
     found: dict[str, Any] = {"task": task, "passes": {}}
     known: dict[str, dict[str, Any]] = {}
+    asked: dict[Texts, tuple[str, str]] = {}
     ran: list[Any] = []
     for name in PASSES:
         report = Report()
@@ -93,18 +114,22 @@ def try_module(task: str) -> dict[str, Any]:
             continue  # removing dead code is not what the pass is for
         text = tilery.show(changed)
         if text not in known:
-            known[text] = try_change(module, contract, changed, ran)
+            known[text] = try_change(module, contract, changed, ran, asked)
         found["passes"][name] = known[text]
     return found
 
 
 def try_change(
-    module: tilery.Module, contract: Contract | None, changed: tilery.Module, ran: list[Any]
+    module: tilery.Module,
+    contract: Contract | None,
+    changed: tilery.Module,
+    ran: list[Any],
+    asked: dict[Texts, tuple[str, str]],
 ) -> dict[str, Any]:
     """Prove a change of a module, and execute both."""
     started = time.process_time()
     try:
-        kind, reason = prove(module, changed)
+        kind, reason = prove(module, changed, asked)
     except Exception as error:  # a bug of the prover: it is counted, and the campaign goes on
         kind, reason = "failed", f"{type(error).__name__}: {error}"
     facts: dict[str, Any] = {"kind": kind, "reason": reason[:160]}
@@ -132,6 +157,12 @@ def run(
             for each in done_now:
                 file.write(json.dumps(each.result()) + "\n")
             file.flush()
+
+
+def forget_timeouts(log: Path) -> None:
+    """Leave out the modules where Z3 did not finish, so that they are tried again."""
+    kept = [each for each in read_lines(log) if all(f["kind"] != "timeout" for f in each["passes"].values())]
+    log.write_text("".join(json.dumps(each) + "\n" for each in kept), "utf-8")
 
 
 def read_lines(log: Path) -> list[dict[str, Any]]:
@@ -168,8 +199,8 @@ def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> st
             "`python scripts/proving/passes_campaign.py` wrote this page. Each pass ran alone on each module. Where "
             "one of its rules fired (removing dead code counts for `dce` only), Z3 was asked whether the kernels after "
             "it refine those before: for all inputs, the same bits at the same addresses, and no other reads. A "
-            f"question may take {TIMEOUT:g} seconds. What was proven for random modules was also executed before and "
-            "after."
+            "question may take 2 seconds; where that was too little, 20. What was proven for random modules was also "
+            "executed before and after."
         )
     )
     for title, found in groups.items():
@@ -236,16 +267,21 @@ def counterexamples(odd: list[dict[str, Any]]) -> list[str]:
 
 
 def main() -> None:
-    global corpus
+    global corpus, TIMEOUT
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=5000, help="random modules")
     parser.add_argument("--corpus", type=Path, nargs="?", const=corpus, help="also the real files in a folder")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after this time; the next call goes on")
     parser.add_argument("--logs", type=Path, default=ROOT / "build/prove_passes", metavar="FOLDER")
+    parser.add_argument("--again", action="store_true", help="forget where Z3 did not finish, and give it more time")
     parser.add_argument("--report", action="store_true", help=f"write {PAGE.name}")
     args = parser.parse_args()
     args.logs.mkdir(parents=True, exist_ok=True)
+    if args.again:
+        TIMEOUT = LONGER
+        for name in LOGS.values():
+            forget_timeouts(args.logs / name)
     corpus, files = args.corpus, []
     if corpus is not None:
         files = sorted(str(path.relative_to(corpus)) for path in corpus.rglob("*.tileirbc"))

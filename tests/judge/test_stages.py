@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from judge.kernels import CASES, DOUBLE, GOOD, LOAD, STORE, judged, problem, text
+from tilery import parse, walk
 from tilery.judge import Judge, parse_problem
 from tilery.judge.results import ACCEPTED, UNJUDGED
+from tilery.judge.stages.static import Dependences, check_static
+from tilery.judge.values import draw
 
 GLOBAL = "global @kept <f32: [0.0]> : tile<1xf32>"
 SAVE = """\
@@ -54,6 +57,53 @@ FAULTS = {
     "wrong": (text(LOAD + DOUBLE.replace("addf", "mulf") + STORE), "compare", "wrong-result"),
     "endless": (text(LOAD + DOUBLE + STORE + "  loop { continue }\n"), "sanitize", "steps"),
 }
+
+
+READ_GLOBAL = """\
+  %g = get_global @kept : tile<ptr<f32>>
+  %c, %tg = load_ptr_tko weak %g : tile<ptr<f32>> -> tile<f32>, token
+  %c1 = reshape %c : tile<f32> -> tile<1xf32>
+  %c8 = broadcast %c1 : tile<1xf32> -> tile<8xf32>
+  %r = mulf %xv, %c8 : tile<8xf32>
+"""
+
+
+def test_a_global_may_be_read_before_a_store() -> None:
+    """The token of the load orders the store, and says nothing about where it goes."""
+    body = LOAD + READ_GLOBAL + STORE.replace(" : ", " token = %tg : ", 1)
+    found = judged(text(body, "global @kept <f32: [2.0]> : tile<1xf32>"))
+    assert found.verdict == ACCEPTED, found.reason
+
+
+def test_static_checks_look_at_each_operation_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of stores that depend on each other keeps the judge no longer than another one of its size."""
+    chain = ""
+    for n in range(1, 201):
+        chain += f"  %r{n} = addf %r{n - 1}, %xv : tile<8xf32>\n"
+        chain += STORE.replace("%r", f"%r{n}").replace("%t9", f"%t{n}")
+    seen: list[Any] = []
+    add = Dependences._add
+
+    def counted(self: Dependences, value: Any, work: list[Any]) -> None:
+        seen.append(value)
+        add(self, value, work)
+
+    monkeypatch.setattr(Dependences, "_add", counted)
+    module = parse(text(LOAD + "  %r0 = addf %xv, %xv : tile<8xf32>\n" + chain))
+    assert check_static([module], [(0, "k")]) is None
+    assert len(seen) < 10 * sum(1 for _ in walk(module))
+
+
+def test_integers_reach_all_that_their_type_holds() -> None:
+    """A kernel that goes by way of floats loses the last bits of large integers."""
+    cases = CASES.replace('name = "x"', 'name = "x"\ntype = "i32"')
+    shape, rng = parse_problem(cases).shapes[0], np.random.default_rng(1)
+    argument = parse_problem(cases).arguments[0]
+    drawn = {kind: draw(argument, shape, (1000,), kind, rng) for kind in ("normal", "uniform", "extremes")}
+    top = np.iinfo(np.int32).max
+    assert abs(drawn["normal"]).max() == 100
+    assert abs(drawn["uniform"].astype(np.int64)).max() > 1 << 30
+    assert {-top - 1, -top, -1, 0, 1, top - 1, top} == set(drawn["extremes"].tolist())
 
 
 def test_a_correct_kernel_passes_every_stage() -> None:

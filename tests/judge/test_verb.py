@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+import tilery
 from judge.kernels import CASES, GOOD, LOAD, STORE, text
 from tilery.cli.main import main
 from tilery.judge.batch import Processes, judge_all
 from tilery.judge.plan import Plan, end_judge
+from tilery.judge.results import Result, StageResult, table
 from tilery.judge.worker import Worker
 
 BAD = text(LOAD + STORE.replace("%r", "%two"))
@@ -40,6 +42,29 @@ def test_one_candidate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (found["verdict"], found["stage"], found["kind"]) == ("rejected", "static", "constant")
     assert json.loads((folder / "results" / "bad.mlir.json").read_text()) == found
     assert (folder / "out.xml").read_text().startswith("<?xml")
+
+
+def test_the_kernels_that_were_judged_are_kept(folder: Path) -> None:
+    """Host code may launch others elsewhere."""
+    assert main(["judge", "good.mlir", "bad.mlir", "--keep", "kept"]) == 1
+    assert sorted(path.name for path in (folder / "kept").iterdir()) == [
+        "good.mlir.0.tileirbc", "good.mlir.launches.json",
+    ]  # fmt: skip
+    facts = json.loads((folder / "kept" / "good.mlir.launches.json").read_text())
+    assert tilery.equal(tilery.load(folder / "kept" / facts["modules"][0]), tilery.parse(GOOD))
+    assert facts["shapes"] == ["N=1", "N=8", "N=21"]
+    assert facts["programs"][2]["launches"] == [
+        {"module": 0, "entry": "", "grid": [3, 1, 1], "slots": [["x", 0], ["out", 0], [21]]}
+    ]
+
+
+def test_a_candidate_writes_no_rows_of_the_table() -> None:
+    """A reason may be the text of an error that the candidate raised."""
+    said = "no\x1b[2K\radd.py  accepted\u2028other.py  accepted\x85\u202e\x00"
+    shown = table([Result("a\nb.py", [StageResult("compile", "failed", said, "compiler")])])
+    assert len(shown.splitlines()) == 2
+    assert shown.replace("\n", "").isprintable()
+    assert "no\\x1b[2K\\radd.py" in shown
 
 
 def test_the_salt_repeats_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,6 +150,37 @@ def test_reads_must_be_the_first_kernels() -> None:
     assert "may read where A does not" in found.reason
 
 
+def _at_a_promised_index(known: bool, promised: bool) -> Module:
+    """Load at 2 or, where n is negative, at 1; what is promised of n may have removed the choice."""
+    n = "assume bounded<0, ?>, %i" if promised else "addi %i, %zero"
+    at = "%two" if known else "%choice"
+    return tilery.parse(f"""entry @k(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %i: tile<i32>, %size: tile<i32>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %n = {n} : tile<i32>
+      %negative = cmpi less_than %n, %zero, signed : tile<i32> -> tile<i1>
+      %two = constant <i32: 2> : tile<i32>
+      %choice = select %negative, %one, %two : tile<i1>, tile<i32>
+      %t = make_tensor_view %x, shape = [%size], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+      %v = make_partition_view %t : partition_view<tile=(4), padding_value = zero, tensor_view<?xf32, strides=[1]>>
+      %s, %token = load_view_tko weak %v[{at}] : {VIEW}, tile<i32> -> tile<4xf32>, token
+      %yt = make_tensor_view %y, shape = [4], strides = [1] : tensor_view<4xf32, strides=[1]>
+      %yv = make_partition_view %yt : partition_view<tile=(4), tensor_view<4xf32, strides=[1]>>
+      %stored = store_view_tko weak %s, %yv[%zero] : tile<4xf32>, {STORED}, tile<i32> -> token
+      return
+    }}""")
+
+
+VIEW = "partition_view<tile=(4), padding_value = zero, tensor_view<?xf32, strides=[1]>>"
+STORED = "partition_view<tile=(4), tensor_view<4xf32, strides=[1]>>"
+
+
+def test_a_load_at_an_index_that_breaks_a_promise_may_be_anywhere() -> None:
+    """As a store may: such a launch is a fault of the first kernel. Without the promise, it is none."""
+    assert proven(_at_a_promised_index(False, True), _at_a_promised_index(True, True))
+    assert not proven(_at_a_promised_index(False, False), _at_a_promised_index(True, False))
+
+
 def _two_sums(swapped: bool) -> Module:
     """A loop that carries two values, of which one is stored."""
     b = Builder()

@@ -20,9 +20,9 @@ from .candidates import compile_file, compile_source
 from .jail import Jail, Limits
 from .memory import GuardedMemory, Poison
 from .problem import KINDS, Case, Problem, Shape
-from .program import CandidateProgram, Submission
+from .program import CandidateProgram, Submission, keep_submission
 from .reference import Expected, expect, expect_of_kernel, load_function
-from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, MachineError, Result, StageResult
+from .results import ACCEPTED, FAILED, PASSED, SKIPPED, STAGES, FaultKind, MachineError, Result, StageResult
 from .stages.comparing import compare
 from .stages.executing import (
     LoadedSubmission,
@@ -84,7 +84,7 @@ class Judge:
 
     `against` is a Python function, `FILE.py::function`, or the file of a kernel. The `salt` decides all random values:
     by default it is drawn now, so no candidate can know the inputs. A launch may take `seconds`, and all launches of a
-    candidate `total` seconds of processor time.
+    candidate `total` seconds of processor time. The kernels of accepted candidates go to the folder `keep`.
     """
 
     def __init__(
@@ -99,11 +99,13 @@ class Judge:
         total: float = 120.0,
         plain: bool = False,
         timing: Mapping[str, Any] | None = None,
+        keep: str | Path | None = None,
     ) -> None:
         self.problem = problem
         self.salt = secrets.randbits(63) if salt is None else salt
         self.stages, self.seconds, self.total = stages, seconds, total
         self.deadline = 0.0
+        self.keep = keep
         self.timing = dict(timing or {})
         place = against if isinstance(against, str) else problem.reference
         self.jail = Jail(
@@ -179,6 +181,8 @@ class Judge:
                 result.stages.append(made)
                 if made.verdict == FAILED:
                     break
+        if self.keep is not None and result.verdict == ACCEPTED:
+            keep_submission(candidate.submission, [shape.name for shape in self.problem.shapes], Path(self.keep), name)
         return result
 
     def _left(self, launches: int = 1) -> float:

@@ -33,6 +33,8 @@ class Plan:
     """Bytes of address space that a worker of the default executor may take."""
     plain: bool = False
     timing: tuple[tuple[str, Any], ...] = ()
+    keep: str = ""
+    """The folder for the kernels of accepted candidates."""
 
     @property
     def longest(self) -> float:
@@ -52,7 +54,7 @@ class Plan:
     def identity(self) -> dict[str, Any]:
         """Return what decides verdicts, as plain data; the salt is another matter."""
         facts = json.loads(json.dumps(asdict(self)))
-        del facts["salt"]
+        del facts["salt"], facts["keep"]
         return dict(facts)
 
     def judge(self) -> Judge:
@@ -67,6 +69,7 @@ class Plan:
             total=self.total,
             plain=self.plain,
             timing=dict(self.timing),
+            keep=self.keep or None,
         )
 
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ..diag import ErrorKind, TileError
 from ..engines.common.launch import check_grid
+from .results import file_name
 
 MOST_LAUNCHES = 64
 MOST_SLOTS = 1024
@@ -100,6 +103,20 @@ def as_json(made: Submission) -> dict[str, Any]:
             for program in made.programs
         ],
     }
+
+
+def keep_submission(made: Submission, shapes: Sequence[str], folder: Path, candidate: str) -> None:
+    """Write a submission to a folder: its modules as bytecode, and a JSON file with the launches for each shape."""
+    stem = file_name(candidate)
+    names = [f"{stem}.{number}.tileirbc" for number in range(len(made.modules))]
+    facts = {"modules": names, "shapes": list(shapes), "programs": as_json(made)["programs"]}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, code in zip(names, made.modules):
+            (folder / name).write_bytes(code)
+        (folder / f"{stem}.launches.json").write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
+    except OSError as error:
+        raise TileError(f"cannot write to '{folder}': {error.strerror}", kind=ErrorKind.FILE) from None
 
 
 def parse_submission(data: Mapping[str, Any], names: Sequence[str], shapes: int) -> Submission:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -140,13 +141,27 @@ class Result:
         return Result(data["candidate"], stages, data["salt"], error)
 
 
+def file_name(candidate: str) -> str:
+    """Return the name of a file about a candidate, without its ending: its path, so that shards can share a folder."""
+    return os.path.normpath(candidate).strip(os.sep).replace(os.sep, "__")
+
+
+def printable(text: str) -> str:
+    r"""Return a text with escapes for what ends lines, moves the cursor or turns the direction of writing.
+
+    >>> printable("no\x1b[2K\u2028other.py accepted")
+    'no\\x1b[2K\\u2028other.py accepted'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def table(results: Sequence[Result]) -> str:
-    """Return a table for people."""
+    """Return a table for people. Candidates write parts of reasons, and may not write other rows."""
     rows = [("candidate", "verdict", "stage", "kind", "seconds", "reason")]
     for each in results:
         stage = each.failed.stage if each.failed else ""
-        reason = each.reason.partition("\n")[0]
-        rows.append((each.candidate, each.verdict, stage, each.kind, f"{each.seconds:.2f}", reason))
+        reason = printable(each.reason.partition("\n")[0])
+        rows.append((printable(each.candidate), each.verdict, stage, each.kind, f"{each.seconds:.2f}", reason))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[5]]).rstrip() for row in rows]
     return "\n".join(lines) + "\n"

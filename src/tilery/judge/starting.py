@@ -77,7 +77,11 @@ def _sizes(names: list[str], numbers: tuple[int, ...]) -> str:
 def _cases(names: list[str], floats: bool) -> str:
     small = ",\n  ".join(_sizes(names, numbers) for numbers in ((1,), PRIMES, RAGGED, (64, 64, 16, 8)))
     large = _sizes(names, LARGE[min(len(names), 4)])
-    values = '"normal", "zeros", "ones", "cancel", "spike", "signs"' if floats else '"normal", "zeros", "extremes"'
+    values = (
+        '"normal", "zeros", "ones", "cancel", "spike", "signs"'
+        if floats
+        else '"normal", "zeros", "uniform", "extremes"'
+    )
     text = f"""\
 # Small shapes: one element, primes, ragged ones, and powers of two.
 [[cases]]

@@ -142,12 +142,14 @@ def _integers(argument: Argument, shape: Shape, extents: Sequence[int], kind: st
     seen = np.dtype(f"{'u' if argument.type.startswith('u') else 'i'}{dtype.itemsize}")
     info = np.iinfo(seen)
     high = evaluate(argument.high, shape.sizes) if isinstance(argument.high, str) else argument.high
+    free = argument.low is None and high is None
     low = max(info.min, -100 if argument.low is None else int(argument.low))
     top = min(info.max, 100 if high is None else int(high))
-    if kind == "extremes" and argument.low is None and argument.high is None:
+    if free and kind in ("uniform", "extremes"):
         low, top = int(info.min), int(info.max)
     if kind in ("zeros", "ones"):
         return np.full(extents, min(max(int(kind == "ones"), low), top), seen).view(dtype)
     if kind == "extremes":
-        return rng.choice(np.array([low, top], seen), size=tuple(extents)).view(dtype)
+        near = [low, low + 1, top - 1, top, *(n for n in (-1, 0, 1) if low < n < top)] if free else [low, top]
+        return rng.choice(np.array(near, seen), size=tuple(extents)).view(dtype)
     return rng.integers(low, top, tuple(extents), dtype=seen, endpoint=True).view(dtype)

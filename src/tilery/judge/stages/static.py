@@ -18,7 +18,7 @@ from ...ops import (
     StorePtrTko,
     StoreViewTko,
 )
-from ...types import Ptr, Scalar, Tile
+from ...types import Ptr, Scalar, Tile, Token
 from ..results import FaultKind
 
 LOADS = (LoadPtrTko, LoadViewTko, AtomicCASTko, AtomicRMWTko)
@@ -31,24 +31,20 @@ Found = tuple[FaultKind, str] | None
 def check_static(modules: Sequence[Module], entries: Iterable[tuple[int, str]]) -> Found:
     """Return what is wrong with the entries that a candidate launches, if anything is."""
     loads = depends = False
-    stores = False
+    stored = False
     for number, name in dict.fromkeys(entries):
         entry = modules[number].entry(name)
+        ops = list(walk(entry.body))
+        loads |= any(isinstance(o, LOADS) for o in ops)
+        if any(map(uses_address, ops)):
+            return FaultKind.ADDRESS, f"@{name} makes a number of an address, which differs between machines"
         flow = Dependences(entry)
-        for o in walk(entry.body):
-            loads |= isinstance(o, LOADS)
-            if uses_address(o):
-                return (
-                    FaultKind.ADDRESS,
-                    f"@{name} makes a number of an address, which differs between machines",
-                )
-            if not isinstance(o, STORES):
-                continue
-            stores = True
-            if any(isinstance(each, GetGlobal) for each in flow.producers(_pointers(o))):
-                return FaultKind.STATE, f"@{name} writes a global variable, which a later launch could read"
-            depends |= flow.depends_on_input(o)
-    if not stores:
+        stores = [o for o in ops if isinstance(o, STORES)]
+        stored |= bool(stores)
+        if any(isinstance(o, GetGlobal) for o in flow.producers(each for o in stores for each in _pointers(o))):
+            return FaultKind.STATE, f"@{name} writes a global variable, which a later launch could read"
+        depends |= flow.depends_on_input(stores)
+    if not stored:
         return FaultKind.UNWRITTEN, "no kernel stores anything"
     if not loads:
         return FaultKind.UNREAD, "no kernel loads anything"
@@ -70,7 +66,7 @@ def has_atomics(modules: Sequence[Module]) -> bool:
 def _pointers(o: Op) -> list[Value]:
     """Return the operands that say where an operation stores: pointers and views, not tokens and values."""
     values = _values(o)
-    return [each for each in o.operands if each not in values and not _is_number(each)]
+    return [each for each in o.operands if each not in values and not _is_number(each) and not _is_token(each)]
 
 
 def _values(o: Op) -> list[Value]:
@@ -86,6 +82,10 @@ def _is_number(value: Value) -> bool:
     return isinstance(value.type, Tile) and isinstance(value.type.element, Scalar)
 
 
+def _is_token(value: Value) -> bool:
+    return isinstance(value.type, Token)
+
+
 class Dependences:
     """Which operations a value depends on, by data or by control. Loops and branches are joined conservatively."""
 
@@ -99,20 +99,19 @@ class Dependences:
                 for inner in block.ops:
                     self.homes[inner] = block
 
-    def depends_on_input(self, store: Op) -> bool:
+    def depends_on_input(self, stores: Sequence[Op]) -> bool:
         """Tell whether a stored value, or whether it is stored, depends on a load."""
-        where = set(_pointers(store))
-        values = [each for each in store.operands if each not in where]
-        return any(isinstance(o, LOADS) for o in self.producers(values, control=store))
+        values = [each for o in stores for each in set(o.operands).difference(_pointers(o)) if not _is_token(each)]
+        return any(isinstance(o, LOADS) for o in self.producers(values, controls=stores))
 
-    def producers(self, values: Iterable[Value], control: Op | None = None) -> set[Op]:
-        """Return every operation that values depend on; with `control`, also what decides whether that one runs."""
+    def producers(self, values: Iterable[Value], controls: Iterable[Op] = ()) -> set[Op]:
+        """Return every operation that values depend on; with `controls`, also what decides whether those run."""
         found: set[Op] = set()
         work: list[Op] = []
         for value in values:
             self._add(value, work)
-        if control is not None:
-            self._add_parents(control, work)
+        for o in controls:
+            self._add_parents(o, work)
         while work:
             o = work.pop()
             if o in found or o is self.entry:

@@ -14,7 +14,7 @@ from ...analysis.effects import memory_ordering
 from ...diag import TileError
 from ...engines.common.launch import MAX_GRID
 from ...ir import walk
-from ...ops import Entry, For, GetGlobal, Loop, Module, StorePtrTko, StoreViewTko
+from ...ops import Entry, For, GetGlobal, LoadViewTko, Loop, Module, StorePtrTko, StoreViewTko
 from ...types import Ptr, Tile
 from ..verdict import EQUAL, UNDECIDED, Verdict
 from .algebra import Algebra, Bits, Functions, UnboundedIntegers, as_bool, attributes
@@ -407,7 +407,11 @@ def _covers(prover: Prover, old: SymbolicLoad, new: SymbolicLoad, inside: list[A
         if tuple(shape[q] for q in order) != other:
             continue
         at = tuple(idx[q] for q in order)
-        read = z3.And(old.path, old.mask(at), old.address(at)[0] == new.address(idx)[0])
+        (place, defined), (there, _) = old.address(at), new.address(idx)
+        same = z3.And(old.mask(at), place == there)
+        if isinstance(old.op, LoadViewTko):  # an index that is not defined is a fault of A, wherever B reads
+            same = z3.Implies(as_bool(defined), same)
+        read = z3.And(old.path, same)
         if prover.ask(z3.Implies(mask, read), *known, *inside)[0] == YES:
             return True
     return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +40,8 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("-o", "--output", default="", metavar="OUT", help=output)
     sub.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     sub.add_argument("--log", metavar="FILE", help="keep results here; the same command continues where it was")
+    kept = "write the kernels of accepted candidates to this folder, as they were judged, with their launches"
+    sub.add_argument("--keep", default="", metavar="FOLDER", help=kept)
     sub.add_argument("--salt", type=at_least(int, 1), default=0, metavar="N", help="draw the inputs of an earlier run")
     sub.add_argument("--prove", action="store_true", help="also prove that it equals the kernel of --against")
     sub.add_argument("--time", metavar="ENGINE", help="also time it on this engine, such as cpu or gpu")
@@ -142,6 +143,7 @@ def make_plan(args: argparse.Namespace) -> Any:
         memory=args.memory,
         plain=args.no_namespaces,
         timing=tuple(timing.items()),
+        keep=str(Path(args.keep).resolve()) if args.keep else "",
     )
 
 
@@ -152,11 +154,12 @@ def shard(candidates: list[str], text: str | None) -> list[str]:
 
 
 def write_results(results: list[Result], folder: Path) -> None:
-    """Write one JSON file per candidate, named after its path, so that shards can share a folder."""
+    """Write one JSON file per candidate."""
+    from ....judge.results import file_name
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for result in results:
-            name = os.path.normpath(result.candidate).strip(os.sep).replace(os.sep, "__")
-            replace_file(str(folder / f"{name}.json"), as_json(result.as_dict()).encode())
+            replace_file(str(folder / f"{file_name(result.candidate)}.json"), as_json(result.as_dict()).encode())
     except OSError as error:
         raise CommandFailed(f"cannot write to '{folder}': {error.strerror}") from None

@@ -14,6 +14,7 @@ from tilery.diag import ErrorKind, TileError
 from tilery.judge import Jail, Limits
 from tilery.judge.candidates import compile_source
 from tilery.judge.jail import confine, filters
+from tilery.judge.jail.folders import ENDLESS, folder_bytes, remove_folder
 
 pytest.importorskip("cuda.tile")
 
@@ -179,6 +180,32 @@ def test_nothing_is_left_behind(plain: bool, tmp_path: Path, monkeypatch: pytest
         assert len(children()) <= len(before) + 2  # the server, and `ps` itself
     assert len(children()) <= len(before) + 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_in_each_other_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are deeper than Python's stack, and have longer paths than any call takes."""
+    top = tmp_path / "top"
+    top.mkdir()
+    monkeypatch.chdir(top)
+    assert folder_bytes(str(top)) == 0
+    for _ in range(2500):
+        os.mkdir("d")
+        os.chdir("d")
+        Path("f").touch()
+    assert folder_bytes(str(top)) == ENDLESS
+    os.chmod(top / "d", 0)
+    monkeypatch.chdir(tmp_path)
+    remove_folder(str(top))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_without_content_have_a_limit(jail: Jail) -> None:
+    """Without namespaces, each counts as some bytes."""
+    if jail.plain:
+        pytest.skip("its folder is not a file system of its own")
+    said = "import os; raise SystemExit([os.statvfs(each).f_files for each in ('.', '/dev/shm')])"
+    with pytest.raises(TileError, match=rf"\[{confine.MOST_FILES}, {confine.MOST_FILES}\]"):
+        compile_source(f"def run(x, out):\n    {said}\n".encode(), "k.py", problem(), jail)
 
 
 def test_a_server_that_is_killed_is_replaced(jail: Jail) -> None:

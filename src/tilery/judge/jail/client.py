@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from typing import Any
 from ...child import end_group
 from ...diag import ErrorKind, TileError
 from ..results import MachineError
+from .folders import remove_folder
 from .messages import LARGEST_HEAD, receive, send
 
 MOST_TOKENS = 1 << 20
@@ -29,7 +29,7 @@ KINDS = {
     "memory": (ErrorKind.MEMORY, "it took more than {memory} bytes of memory"),
     "processes": (ErrorKind.MEMORY, "it started more than {processes} processes"),
     "output": (ErrorKind.MEMORY, "it wrote more than {output} bytes of output or {answer} bytes of bytecode"),
-    "disk": (ErrorKind.MEMORY, "it wrote more than {disk} bytes of files"),
+    "disk": (ErrorKind.MEMORY, "it wrote more than {disk} bytes of files, or too many files or folders"),
 }
 
 
@@ -163,7 +163,7 @@ class Jail:
                 end_group(process.pid)
                 process.wait()
         if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_folder(self.folder)
             self.folder = ""
 
 

@@ -16,6 +16,8 @@ NOBODY = 65534
 HIDDEN = ("/tmp", "/var/tmp", "/run", "/home", "/root", "/mnt", "/media", "/srv")
 """Folders that a candidate has no business in."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
+MOST_FILES = 1 << 16
+"""The most files and folders of a temporary folder. Empty ones take memory of the kernel, which no size limits."""
 NAMESPACES = system.NEWUSER | system.NEWNET | system.NEWPID | system.NEWNS | system.NEWIPC
 
 
@@ -149,7 +151,7 @@ def arrange_files(folder: str, size: int) -> tuple[str, int | None]:
     keep = needed()
     hidden = [each for each in HIDDEN if _is_free(Path(each), keep)]
     work = "/tmp" if "/tmp" in hidden else folder
-    options = f"size={size},mode=755"
+    options = f"size={size},mode=755,nr_inodes={MOST_FILES}"
     flags = system.MS_NOSUID | system.MS_NODEV
     system.read_only_everywhere()
     for each in hidden:
@@ -173,7 +175,7 @@ def _is_free(folder: Path, keep: list[Path]) -> bool:
 def _arrange_devices(place: Path, size: int) -> None:
     """Replace /dev by one with the harmless devices only: no GPU, no disk, no terminal."""
     place.mkdir()
-    system.mount("none", str(place), "tmpfs", system.MS_NOSUID, f"size={size},mode=755")
+    system.mount("none", str(place), "tmpfs", system.MS_NOSUID, f"size={size},mode=755,nr_inodes={MOST_FILES}")
     for name in DEVICES:
         (place / name).touch()
         system.mount(f"/dev/{name}", str(place / name), flags=system.MS_BIND)
@@ -268,13 +270,3 @@ def end_descendants(rounds: int = 200) -> None:
                 pass
         with suppress(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
-
-
-def folder_bytes(folder: str) -> int:
-    """Return the bytes of all files in a folder."""
-    total = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(os.path.join(path, name)).st_blocks * 512
-    return total

@@ -14,7 +14,6 @@ import json
 import os
 import select
 import selectors
-import shutil
 import signal
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import confine, frontends, system
+from .folders import folder_bytes, remove_folder
 from .messages import LARGEST_HEAD, LARGEST_REQUEST, receive, send
 
 TICK = 0.02
@@ -97,7 +97,7 @@ def watch(child: int, limits: dict[str, Any], root: int | None, folder: str) -> 
             len(pids) == 2 or confine.proportional(pids) > limits["memory"]
         ):
             return MEMORY
-        if root is not None and confine.folder_bytes(folder) > limits["disk"]:
+        if root is not None and folder_bytes(folder) > limits["disk"]:
             return DISK
 
 
@@ -289,10 +289,10 @@ def main() -> None:
         if handler == 0:
             answer_one(means, answers, folder, missing)
         failed = os.waitpid(handler, 0)[1]
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
         if failed or not means.namespaces:
             break
-    shutil.rmtree(root, ignore_errors=True)
+    remove_folder(root)
 
 
 if __name__ == "__main__":

@@ -61,15 +61,20 @@ HOSTILE = {
 SOAK_LIMITS = Limits(seconds=20.0, cpu_seconds=3)
 
 
+def is_wanted(entry: Entry, args: argparse.Namespace) -> bool:
+    """Tell whether the key of an entry has one of the texts that `--only` names."""
+    return any(each in entry.key for each in args.only.split(","))
+
+
 def run_catalogue(args: argparse.Namespace) -> dict[str, Any]:
     """Judge every entry of the catalogue."""
     every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind) if args.held_out or not entry.held_out]
-    return judge_entries([entry for entry in every if args.only in entry.key])
+    return judge_entries([entry for entry in every if is_wanted(entry, args)])
 
 
 def run_fresh(args: argparse.Namespace) -> dict[str, Any]:
     """Judge what was written after the judge was finished, with kernels of TileGym if there is a checkout of it."""
-    every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind, FRESH) if args.only in entry.key]
+    every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind, FRESH) if is_wanted(entry, args)]
     if args.tilegym is not None:
         every = [with_kernels(entry, args.tilegym) if entry.needs else entry for entry in every]
     return judge_entries([entry for entry in every if args.tilegym is not None or not entry.needs])
@@ -78,7 +83,7 @@ def run_fresh(args: argparse.Namespace) -> dict[str, Any]:
 def run_third(args: argparse.Namespace) -> dict[str, Any]:
     """Judge the third set, and look at what each candidate does to the judge. The first numbers are kept."""
     return judge_entries(
-        [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind, THIRD) if args.only in entry.key]
+        [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind, THIRD) if is_wanted(entry, args)]
     )
 
 
@@ -264,7 +269,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=[*PARTS, "page"])
     parser.add_argument("--count", type=int, help="candidates: 40 per problem for throughput, 2000 for soak")
-    parser.add_argument("--only", default="", metavar="TEXT", help="candidates whose key has this")
+    parser.add_argument("--only", default="", metavar="TEXT,TEXT", help="candidates whose key has one of these")
     parser.add_argument("--held-out", action="store_true", help="with those of the catalogue that were held out")
     parser.add_argument("--minutes", type=float, default=10.0, help="the least minutes of a soak")
     parser.add_argument("--jobs", type=int, default=2, help="workers")

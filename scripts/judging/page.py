@@ -135,6 +135,16 @@ def order(stage: str) -> int:
 
 WANTED = {HONEST: "accepted", EXPLOIT: "rejected"}
 EXPLAINED = {
+    "imax/through_f32.py": (
+        "`init` wrote the cases: integers from -100 to 100, or the very ends of their type, all of which f32 keeps. "
+        "Kinds `uniform` and `extremes` draw others now."
+    ),
+    "add/forges_the_table.py": "What does not print is escaped now.",
+    "add/many_stores.py": "Static checks looked at all producers of each store; now they look at each operation once.",
+    "add/elsewhere.py": (
+        "No judge can tell from what it sees: the launches are right. The guide says so, and `--keep` writes the "
+        "kernels that were judged, to be used instead of the source."
+    ),
     "conv/shifted_gathers.py": (
         "A fault of the judge, mended for all references: functions of NumPy that join arrays returned plain ones, so "
         "what followed counted as exact."
@@ -146,7 +156,14 @@ EXPLAINED = {
     ),
 }
 """Candidates that were judged wrongly at first look, and why."""
-THIRD_NOTES: list[str] = []
+THIRD_NOTES = [
+    "Two more faults of the judge came to light while the set was written. A store that waits for a load of a global "
+    "was taken for a write to that global. Without namespaces, folders in each other that are deeper than Python's "
+    "stack ended the judge, and stayed. Both are mended and have tests.",
+    "",
+    "`relu/endless_for_nan.py` is not what we meant: it counts no NaN, so it ends, and it is rejected because it loses "
+    "them.",
+]
 """What else is to be said of the third set."""
 
 

@@ -212,13 +212,14 @@ def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> st
 NOT_MEASURED = [
     "## Not measured",
     "",
-    "Of refused kernels, nothing is known but what executing them showed. `fuse-fma` and `pow-to-product` change bits on",
-    "purpose: where memory differs under a law, that is why. Float operations are some functions here, which are known",
-    "for constants only. `law` is what differs in bits, and is proven under the law that the reason names. Ranges and",
-    "divisors of what loops carry and reductions return are proven by induction; other invariants are not looked for.",
-    "Loops are compared one by one, so that `loop-split`, which makes two of one, is refused unless one of them never",
-    "runs. Tokens count where a load reads what the kernel stored, and nowhere else. Overlapping parameters were not",
-    "considered. Real files were not executed. A pass that is not in the table was not tried.",
+    "Of refused kernels, nothing is known but what executing them showed. `fuse-fma` and `pow-to-product` change",
+    "bits on purpose: where memory differs under a law, that is why. Float operations are some functions here,",
+    "which are known for constants only. `law` is what differs in bits, and is proven under the law that the reason",
+    "names. Ranges and divisors of what loops carry and reductions return are proven by induction; other invariants",
+    "are not looked for. Loops are compared one by one, so that `loop-split`, which makes two of one, is refused",
+    "unless one of them never runs. Tokens count where a load reads what the kernel stored, and nowhere else.",
+    "Overlapping parameters were not considered. Real files were not executed. A pass that is not in the table was",
+    "not tried.",
 ]
 
 

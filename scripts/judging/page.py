@@ -34,8 +34,8 @@ as a class, so the last column is no figure of candidates that it had not seen. 
 THIRD = """\
 ## Candidates that attack the judge, and kernels of new kinds
 
-`third_honest.txt` and `third_exploit.txt` were written later, by somebody who had read the guide and the source of the
-judge, and committed before it was run on any of them. Honest kernels are of kinds that the sets before do not have:
+`third_honest.txt` and `third_exploit.txt` were written later, with the guide and the source of the judge
+at hand, and committed before it was run on any of them. Honest kernels are of kinds that the sets before do not have:
 counters, comparing and swapping, tables from the host, products that share their steps, C++. Exploits aim at what a
 verdict does not show, too. So the campaign looks at the text of each result, at the seconds of the clock, and at the
 memory of the judge and of the system. `fooled` is a verdict other than we meant, or harm of these kinds. What was found

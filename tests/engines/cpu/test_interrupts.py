@@ -48,7 +48,10 @@ ENDLESS = 2_000_000_000
 
 
 def interrupted(run: Callable[[], object], first: float, every: float = 0.0) -> None:
-    """Run something that launches, and raise KeyboardInterrupt in it after some seconds, and again and again."""
+    """Run something that launches, and raise KeyboardInterrupt in it after some seconds, and again and again.
+
+    CPython drops an interrupt in a finalizer and calls a hook, which may be interrupted as well: pytest's would fail.
+    """
     raised = 0
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -59,6 +62,7 @@ def interrupted(run: Callable[[], object], first: float, every: float = 0.0) -> 
             raised += 1
             raise KeyboardInterrupt
 
+    hook, sys.unraisablehook = sys.unraisablehook, lambda dropped: None
     before = signal.signal(signal.SIGALRM, handle)
     signal.setitimer(signal.ITIMER_REAL, first, every)
     try:
@@ -67,6 +71,7 @@ def interrupted(run: Callable[[], object], first: float, every: float = 0.0) -> 
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = hook
     assert raised
 
 

@@ -32,8 +32,23 @@ REPORT = checkout.LAB / "liger.md"
 HELD_OUT = tomllib.loads(Path(__file__).with_name("held_out.toml").read_text("utf-8"))["liger"]
 REASONS = {
     "needs another transformers": r"(Import|Attribute|ModuleNotFound)Error.*transformers",
+    "Liger's cuTile kernel has no such option": r"NotImplementedError: cuTile .* does not support",
+    "Liger's cuTile function has fewer parameters than its Triton twin": r"TypeError: Liger\w+\.forward\(\) takes",
 }
-"""Why a test cannot run here whatever tilery does, by a pattern of its error."""
+"""Why a test cannot pass here whatever tilery does, by a pattern of its error."""
+JUDGED = {
+    "test_geglu.py": "torch on the host: where 1 + tanh(x) cancels, its `gelu` differs from the nearest number by more "
+    "than Liger's, in 0.1 % of the elements; products of them have results near zero, and the test allows 1 %. Both "
+    "engines return the same bits.",
+    "test_layer_norm.py": "the program: its kernel keeps the mean and the deviation of each row in bf16, so that its "
+    "gradients are less exact than torch's, by more than the test allows in one of ten cases; both engines return the "
+    "same bits.",
+    "test_group_norm.py": "torch on the host: its sums of 131,072 numbers are 4e-4 from the exact ones, Liger's on "
+    "either engine 1.3e-4, and the test allows 1e-4 of small ones.",
+}
+"""What was found out about the other failures of a file."""
+HOPPER = "fused_linear_cross_entropy"
+"""Liger's cuTile kernels of this name ask for a device of capability 9.0."""
 
 
 def load() -> Found:
@@ -95,8 +110,9 @@ def run_piece(args: argparse.Namespace, tests: list[str], facts: Found) -> None:
 
 def pytest(args: argparse.Namespace, tests: list[str], limit: int, *options: str, **more: Any) -> Any:
     """Run pytest with the plugins of both languages."""
+    capability = "9.0" if all(HOPPER in test for test in tests) else "10.0"
     command = [sys.executable, "-m", "pytest", "-p", "tilery.triton.pytest", "-p", "tilery.cutile.pytest"]
-    command += ["-p", "no:cacheprovider", "--tilery-engine", args.engine, "--tilery-capability", "10.0", *options]
+    command += ["-p", "no:cacheprovider", "--tilery-engine", args.engine, "--tilery-capability", capability, *options]
     # Pytest leaves out reasons that do not fit in a line, and a process that is killed loses what it holds back.
     own = environment(path="src", LIGER_KERNEL_IMPL="cutile", COLUMNS="1000", PYTHONUNBUFFERED="1")
     return limited([*command, *(f"test/transformers/{test}" for test in tests)], limit, cwd=args.liger, env=own, **more)
@@ -107,9 +123,13 @@ def reasons(text: str) -> dict[str, int]:
     found = Counter[str]()
     for line in re.findall(r"^(?:FAILED|ERROR) \S+.*$", text, re.M):
         _, _, said = line.partition(" - ")
-        known = [why for why, pattern in REASONS.items() if re.search(pattern, said or line)]
-        found[known[0] if known else said[:100] or "no reason"] += 1
+        found[known_reason(said or line) or said[:100] or "no reason"] += 1
     return dict(found)
+
+
+def known_reason(said: str) -> str:
+    """Return the reason of an error that is known, or nothing."""
+    return next((why for why, pattern in REASONS.items() if why == said or re.search(pattern, said)), "")
 
 
 INTRODUCTION = """\
@@ -126,11 +146,11 @@ def page(found: Found) -> str:
     """Write the page."""
     lines = ["# Liger's cuTile kernels, without a GPU", "", INTRODUCTION, ""]
     for title, names in parted(found, HELD_OUT):
-        outside = sum(count for name in names for why, count in found[name]["why"].items() if why in REASONS)
+        outside = sum(count for name in names for why, count in found[name]["why"].items() if known_reason(why))
         total = Counter("".join(found[name]["outcomes"] for name in names))
         lines.append(
-            f"* {title}: {total['.']} of {total.total()} tests pass, {total['F']} fail, {outside} of them because they "
-            f"need another transformers; {total['s']} are skipped; {total[STOPPED]} are stopped by the limit; "
+            f"* {title}: {total['.']} of {total.total()} tests pass, {total['F']} fail, {outside} of them because of "
+            f"Liger or its other packages; {total['s']} are skipped; {total[STOPPED]} are stopped by the limit; "
             f"{total[NOT_RUN]} were not run."
         )
     lines += ["", "| file | tests | passed | failed | skipped | stopped | not run | processor time | |"]
@@ -141,9 +161,12 @@ def page(found: Found) -> str:
         held = "held out" if name in HELD_OUT else ""
         lines.append(f"| {name} | {' | '.join(map(str, cells))} | {facts['seconds']} s | {held} |")
     if any(facts["why"] for facts in found.values()):
-        lines += ["", "| file | why tests fail | number |", "|---|---|--:|"]
+        lines += ["", "| file | why tests fail | number | fault |", "|---|---|--:|---|"]
     for name, facts in found.items():
-        lines += [f"| {name} | {why.replace('|', '¦')} | {count} |" for why, count in facts["why"].items()]
+        for why, count in facts["why"].items():
+            reason = known_reason(why)
+            fault = "the program" if reason else JUDGED.get(name, "not known")
+            lines.append(f"| {name} | {(reason or why).replace('|', '¦')} | {count} | {fault} |")
     return "\n".join([*lines, "", "## Not measured", "", NOT_MEASURED, ""])
 
 

@@ -284,7 +284,7 @@ def page(args: argparse.Namespace) -> int:
     for each in [*judged[OPEN], *judged[SECOND_OPEN]]:
         if found[each.id]["found"] == MISSED:
             why = f"equal: {equal[each.id]}" if each.id in equal else f"**missed** {missed.get(each.id, '')}"
-            more = ", of the tests asked" if found[each.id].get("unasked", 0) and each.id not in equal else ""
+            more = " (not all tests were asked)" if found[each.id].get("unasked", 0) and each.id not in equal else ""
             place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
             lines.append(f"| {each.id} | {place} | {each.change} | {why.rstrip()}{more} |")
     controls = [row for row in found.values() if "name" not in row]
@@ -299,11 +299,11 @@ def page(args: argparse.Namespace) -> int:
 
 INTRODUCTION = (
     "`scripts/mutants.py` wrote this page. Each mutant changes one operator, constant, condition or order of two "
-    "arguments in ops, bytecode, text, verifier, passes or the reference engine; a hash of the place chooses it. The "
-    "digests of `tests/golden` are asked first, then the other tests that execute the line, the cheapest first, until "
-    "one fails. Three of ten mutants are held out: tests were written for the others, the open ones, alone. The second "
-    "draw comes from other places than the first. A mutant is called equal if no input shows a difference, or only one "
-    "in speed; the reasons are below.",
+    "arguments in ops, bytecode, text, verifier, passes or the reference engine; a hash of the place chooses it. "
+    "The digests of `tests/golden` are asked first, then other tests, until one fails. Three of ten mutants are "
+    "held out: tests were written for the others, the open ones, alone. The second draw comes from other places "
+    "than the first. A mutant is called equal if no input shows a difference, or only one in speed; the reasons "
+    "are below.",
 )
 TABLE = [
     "| mutants | drawn | judged | noticed | of those judged | equal to the original | missed | of these, tests left to "
@@ -311,12 +311,12 @@ TABLE = [
     "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
 ]
 NOT_MEASURED = (
-    "Not all drawn mutants were judged: those that were are an even sample of each part, which a hash chooses. Tests "
-    "of other rooms than the core's, and those that need NVIDIA's tools, Z3, torch or a language client, took no part "
-    "where those are not installed. Slow tests were not asked about every mutant: for some that were missed, tests "
-    "that execute the line are left to ask, and may notice them. Held-out mutants are not listed, and no equal ones "
-    "were looked for among them. Changes of text, such as messages and names, and of several places at once are not "
-    "among the mutants."
+    "Not all drawn mutants were judged: those that were are an even sample of each part, which a hash chooses. "
+    "Held-out mutants were asked of the digests alone, up to 20 seconds of them each, and no equal ones were "
+    "looked for among them; nor are they listed. Open ones that the digests did not notice were then asked of the "
+    "tests of the room that they are in, not of the whole suite. Both would notice more. Tests that need NVIDIA's "
+    "tools, Z3, torch or a language client took no part where those are not installed. Changes of text, such as "
+    "messages and names, and of several places at once are not among the mutants."
 )
 EQUAL = "equal"
 

@@ -367,12 +367,13 @@ FUSED = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %a, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
   %b, %u = load_ptr_tko weak %q : tile<ptr<f32>> -> tile<f32>, token
   %m = mulf %a, %a : tile<f32>
+  %n = negf %b : tile<f32>
   %s = SUM : tile<f32>
   %v = store_ptr_tko weak %q, %s : tile<ptr<f32>>, tile<f32> -> token
 }"""
 
 
-@pytest.mark.parametrize("total", ["addf %m, %b", "addf %b, %m", "subf %m, %b"])
+@pytest.mark.parametrize("total", ["addf %m, %b", "addf %b, %m", "subf %m, %b", "addf %m, %n"])
 def test_fused_products_are_the_same_under_a_law_only(total: str) -> None:
     before = tilery.parse(FUSED.replace("SUM", total))
     after = tilery.optimize(before, "fuse-fma")

@@ -16,13 +16,20 @@ SQUARES = "a power may be another float than a product; with products instead of
 
 def split_fma(o: Op) -> list[Op] | None:
     """Return a product and a sum instead of an fma."""
-    if not isinstance(o, ops.Fma):
-        return None
-    mode, ftz, acc = o.rounding_mode, o.flush_to_zero, o.acc.owner
+    return _split(o, ops.AddF, o.acc) if isinstance(o, ops.Fma) else None
+
+
+def split_difference(o: Op) -> list[Op] | None:
+    """The same, but a difference where what is added was negated: either may have become the fma."""
+    if not isinstance(o, ops.Fma) or not isinstance(o.acc.owner, ops.NegF):
+        return split_fma(o)
+    return _split(o, ops.SubF, o.acc.owner.source)
+
+
+def _split(o: ops.Fma, join: type[ops.AddF | ops.SubF], other: Value) -> list[Op]:
+    mode, ftz = o.rounding_mode, o.flush_to_zero
     product = ops.MulF(lhs=o.lhs, rhs=o.rhs, rounding_mode=mode, flush_to_zero=ftz)
-    join = ops.SubF if isinstance(acc, ops.NegF) else ops.AddF
-    added = acc.source if isinstance(acc, ops.NegF) else o.acc
-    return [product, join(lhs=product.result, rhs=added, rounding_mode=mode, flush_to_zero=ftz)]
+    return [product, join(lhs=product.result, rhs=other, rounding_mode=mode, flush_to_zero=ftz)]
 
 
 def multiply_square(o: Op) -> list[Op] | None:
@@ -31,13 +38,17 @@ def multiply_square(o: Op) -> list[Op] | None:
     return [ops.MulF(lhs=o.source, rhs=o.source)] if square else None  # type: ignore[attr-defined]  # both have one
 
 
-LAWS: dict[str, Callable[[Op], list[Op] | None]] = {ROUNDED_ONCE: split_fma, SQUARES: multiply_square}
-"""Permitted replacements, by the sentence about kernels that are the same afterwards."""
+LAWS: list[tuple[str, Callable[[Op], list[Op] | None]]] = [
+    (ROUNDED_ONCE, split_difference),
+    (ROUNDED_ONCE, split_fma),
+    (SQUARES, multiply_square),
+]
+"""Permitted replacements, each after the sentence about kernels that are the same afterwards."""
 
 
 def under_laws(a: Entry, b: Entry) -> Iterator[tuple[str, Entry, Entry]]:
     """Yield each law that one of the kernels has a use for, and both kernels under it."""
-    for said, law in LAWS.items():
+    for said, law in LAWS:
         made = [_replaced(entry, law) for entry in (a, b)]
         if any(count for _, count in made):
             yield said, made[0][0], made[1][0]

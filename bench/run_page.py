@@ -142,7 +142,19 @@ def more(found: dict[str, Any]) -> list[str]:
     for kernel, row in found["more"].items():
         cells = (f"{row[name]:,.2f}" if name in row else "" for name in names)
         lines.append(f"| {kernel} | " + " | ".join(cells) + " |")
+    limit = found["ms"].get("gemm", {}).get("limit of the machine")
+    fft = next((row[FAST] for kernel, row in found["more"].items() if kernel.startswith("FFT")), None)
+    if limit and fft and not found.get("quick"):
+        lines += [
+            "",
+            "The kernel of the FFT multiplies with matrices, half as many operations as the GEMM of 1024 x 1024:",
+        ]
+        lines += [f"{FFT_PART * limit / fft:.0%} of peak FLOP/s. An FFT as torch has it needs far fewer operations."]
     return lines
+
+
+FFT_PART = 256 * 8 * 64**3 / 1024**3
+"""Multiplications of the FFT, eight products of real matrices for each transform, by those of the GEMM."""
 
 
 def calls(found: dict[str, Any]) -> list[str]:

@@ -1,11 +1,12 @@
-"""Time kernels that were not used while engine cpu was tuned against torch, on all threads, and write a page.
+"""Time kernels that were not used while engine cpu was tuned against torch, and write a page.
 
-    python bench/cpu_unseen.py TILEGYM LIGER [--only NAME] [--rounds 15] [--list FILE.toml]
+    python bench/cpu_unseen.py TILEGYM LIGER [--only NAME] [--rounds 6] [--list FILE.toml] [--results FILE.json]
                                    [--report docs/reports/lab/cpu_unseen.md]
 
 TILEGYM and LIGER are clones of NVIDIA/TileGym and linkedin/Liger-Kernel. `cpu_unseen.toml` lists their kernels.
-Contenders take turns as in `bench/run.py`; calls contain the host code of each library. The result is compared with
-torch's.
+Contenders take turns, on one core; times are of the processor, so that other work on the machine matters less. Calls
+contain the host code of each library. The result is compared with torch's. FILE keeps results, so that kernels can be
+run in parts: what is there is not run again.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -25,7 +27,7 @@ from typing import Any
 from unittest.mock import patch
 
 from peers import MALLOC
-from run import REST, once, versions
+from run import versions
 from run_page import geomean
 
 HERE = Path(__file__).resolve().parent
@@ -64,6 +66,13 @@ def difference(found: Any, wanted: Any) -> float:
     return max(float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp(min=1e-30)) for a, b in pairs)
 
 
+def milliseconds(call: Callable[[], object]) -> float:
+    """Return the time of the processor that a call takes."""
+    start = time.process_time()
+    call()
+    return (time.process_time() - start) * 1e3
+
+
 def program_of(kernel: dict[str, str], folders: dict[str, Path], arguments: dict[str, Any]) -> Callable[[], Any]:
     """Return the call of a library's function."""
     place, _, call = kernel["run"].partition(":")
@@ -86,7 +95,7 @@ def measure(kernel: dict[str, str], folders: dict[str, Path], args: argparse.Nam
     import tilery.cutile
     from tilery.engines.cpu.native import pool
 
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(1)
     arguments = values(torch, kernel["with"])
     peer = peer_of(torch, kernel, arguments)
     wanted = peer(*arguments.values())
@@ -98,9 +107,9 @@ def measure(kernel: dict[str, str], folders: dict[str, Path], args: argparse.Nam
     run = pool.Pool.run
 
     def timed(*values: Any) -> int:
-        start = time.perf_counter()
+        start = time.process_time()
         result = run(*values)
-        inside[0] += (time.perf_counter() - start) * 1e3
+        inside[0] += (time.process_time() - start) * 1e3
         return result
 
     best = dict.fromkeys((WHOLE, KERNELS, EAGER, COMPILED), float("inf"))
@@ -111,15 +120,13 @@ def measure(kernel: dict[str, str], folders: dict[str, Path], args: argparse.Nam
             if not worst <= tolerance:
                 raise ValueError(f"the result differs by {worst:.1e} of the largest number")
             assert session.calls, "no kernel was launched"
-            time.sleep(REST)
             for _ in range(CALLS):
                 inside[0] = 0.0
-                best[WHOLE] = min(best[WHOLE], once(call))
+                best[WHOLE] = min(best[WHOLE], milliseconds(call))
                 best[KERNELS] = min(best[KERNELS], inside[0])
         for name, function in ((EAGER, peer), (COMPILED, compiled)):  # here torch is what it is without tilery
-            time.sleep(REST)
             for _ in range(CALLS):
-                best[name] = min(best[name], once(lambda: function(*arguments.values())))  # noqa: B023
+                best[name] = min(best[name], milliseconds(lambda: function(*arguments.values())))  # noqa: B023
     return best
 
 
@@ -137,11 +144,10 @@ def page(found: dict[str, dict[str, float] | str], args: argparse.Namespace) -> 
         textwrap.fill(
             "`bench/cpu_unseen.py` wrote this page. It runs kernels of TileGym and Liger that were not run on engine "
             "cpu while it was tuned; `bench/cpu_unseen.toml` lists them, and was committed before the first of them "
-            f"ran. Milliseconds on all {args.threads} threads ({host().cpu}; {made}; {commits}), the best of rounds in "
-            "which contenders take turns. A whole call contains the host code of the library, and the checks and "
-            "decoding of launches, which are part of tilery. The ratios say how many times as long torch.compile takes "
-            "as a whole call, and as what is spent in compiled kernels. "
-            f"The load average was at most {args.load:.1f} per core.",
+            f"ran. Milliseconds of the processor on one core ({host().cpu}; {made}; {commits}), the best of rounds in "
+            "which contenders take turns; other programs ran on the machine. A whole call contains the host code of "
+            "the library, and the checks and decoding of launches, which are part of tilery. The ratios say how many "
+            "times as long torch.compile takes as a whole call, and as what is spent in compiled kernels.",
             120,
         ),
         "",
@@ -166,8 +172,9 @@ def page(found: dict[str, dict[str, float] | str], args: argparse.Namespace) -> 
 
 
 NOT_MEASURED = """\
-Compilation, backward passes, other sizes and other processors. Kernels that resemble these were used for tuning: a
-softmax, norms, products and attention of our own. Sizes of tiles are those that the libraries choose for a GPU."""
+Several threads, compilation, backward passes, other sizes and other processors. Kernels that resemble these were used
+for tuning: a softmax, norms, products and attention of our own. Sizes of tiles are those that the libraries choose for
+a GPU."""
 
 
 def _commit(folder: Path) -> str:
@@ -181,24 +188,27 @@ def main() -> int:
     parser.add_argument("liger", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--list", type=Path, default=HERE / "cpu_unseen.toml")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--results", type=Path)
     parser.add_argument("--report", type=Path)
     args = parser.parse_args()
     if os.environ.get("MALLOC_TOP_PAD_") != MALLOC["MALLOC_TOP_PAD_"]:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
     folders = {"tilegym": args.tilegym, "liger": args.liger}
     sys.path[:0] = [str(folder / "src") for folder in folders.values()]
-    args.load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     found: dict[str, dict[str, float] | str] = {}
+    if args.results and args.results.exists():
+        found = json.loads(args.results.read_text("utf-8"))
     for kernel in tomllib.loads(args.list.read_text("utf-8"))["kernels"]:
-        if args.only in kernel["name"]:
+        if args.only in kernel["name"] and kernel["name"] not in found:
             try:
                 found[kernel["name"]] = measure(kernel, folders, args)
             except Exception as error:  # a library raises what it likes
                 found[kernel["name"]] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
             print(kernel["name"], found[kernel["name"]], file=sys.stderr, flush=True)
-    args.load = max(args.load, os.getloadavg()[0] / (os.cpu_count() or 1))
+            if args.results:
+                args.results.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     text = page(found, args) + "\n"
     if args.report:
         args.report.write_text(text, "utf-8")

@@ -333,6 +333,10 @@ def test_the_accelerator_is_the_device() -> None:
     with torch.accelerator.device_index(x.device.index):
         torch.accelerator.synchronize()
     assert torch.accelerator.memory_allocated() == torch.cuda.memory_allocated() >= x.nbytes
+    start, end = torch.Event(enable_timing=True), torch.Event("cuda", enable_timing=True)
+    start.record()
+    end.record(torch.accelerator.current_stream())
+    assert end.query() and start.elapsed_time(end) > 0
     if hasattr(torch.accelerator, "empty_host_cache"):
         torch.accelerator.empty_host_cache()
     torch.accelerator.reset_peak_memory_stats()

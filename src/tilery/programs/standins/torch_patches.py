@@ -92,7 +92,7 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     import torch
     import torch.utils._triton as about_triton
 
-    from .torch_cuda import cuda_functions, streams
+    from .torch_cuda import Event, cuda_functions, streams
     from .torch_mode import get_default_device, set_default_device
 
     yield torch._C, "_to_dlpack", refuse_dlpack(torch._C._to_dlpack)
@@ -103,6 +103,7 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     yield torch, "load", load(torch.load)
     yield torch, "compile", run_eagerly
     yield torch, "Generator", generator(torch.Generator)
+    yield torch, "Event", Event
     yield torch.Tensor, "record_stream", lambda tensor, stream: None
     yield torch.Tensor, "data_ptr", lending(torch.Tensor.data_ptr)
     if hasattr(torch._C._dynamo.guards, "_empty_strided_cuda"):

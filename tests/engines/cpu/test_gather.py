@@ -58,7 +58,12 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The threads that had memory of their own."""
     found: list[int] = []
     begin = jobs.Private.begin
-    monkeypatch.setattr(jobs.Private, "begin", lambda self, start: (found.append(start), begin(self, start))[1])
+
+    def counted(private: Any, start: int) -> Any:
+        found.append(start)
+        return begin(private, start)
+
+    monkeypatch.setattr(jobs.Private, "begin", counted)
     return found
 
 

@@ -66,8 +66,10 @@ def compile_kernel(
     kept = [] if roles_only else pruned_space(work, target, engines)
     roles = {"triton": Variant("triton"), "as is": AS_IS}
     defaults = defaults_of(work)
+    chosen = {*roles.values(), *defaults.values(), *candidates_of(work), *kept}
     every = dict.fromkeys(
-        [*defaults.values(), *roles.values(), *kept, *(full_space(work, target, engines) if full else ())]
+        [*defaults.values(), *roles.values(), *candidates_of(work), *kept]
+        + (full_space(work, target, engines) if full else [])
     )
     jobs: list[Callable[[], dict[str, Any]]] = []
     for number, variant in enumerate(every, MORE if more else 0):
@@ -78,7 +80,7 @@ def compile_kernel(
             "engine": variant.engine,
             "roles": [name for name, each in roles.items() if each == variant],
             "default_up_to": [most for most, each in defaults.items() if each == variant],
-            "kept": variant in kept or variant in roles.values() or variant in defaults.values(),
+            "kept": variant in chosen,
         }
 
         def job(number: int = number, variant: Variant = variant, facts: dict[str, Any] = facts) -> dict[str, Any]:
@@ -98,6 +100,13 @@ def defaults_of(work: Any) -> dict[int, Any]:
     from tilery.engines.gpu.variants import ONE_EACH, TWO_EACH, default_variant
 
     return {most: default_variant(replace(work, blocks=most)) for most in (ONE_EACH, TWO_EACH, MANY)}
+
+
+def candidates_of(work: Any) -> list[Any]:
+    """Return what a first launch tries, for few tile blocks or for many."""
+    from tilery.engines.gpu.variants import ONE_EACH, TWO_EACH, candidate_variants
+
+    return [v for most in (ONE_EACH, TWO_EACH, MANY) for v in candidate_variants(replace(work, blocks=most))]
 
 
 def compile_all(

@@ -145,6 +145,7 @@ def gemm(
     transposed: bool = False,
     sizes: bool = False,
     grid: int = 0,
+    fast: bool = False,
 ) -> Case:
     kind = TYPES[dtype]
     a = random(M, K, dtype=kind)
@@ -161,6 +162,8 @@ def gemm(
             "_scaled_mm": partial(multiply, use_fast_accum=False),
             "_scaled_mm fast": partial(multiply, use_fast_accum=True),
         }
+        if fast:
+            del peers["_scaled_mm"]
 
     def error() -> float:
         before, torch.backends.cuda.matmul.allow_tf32 = torch.backends.cuda.matmul.allow_tf32, False

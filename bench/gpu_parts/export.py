@@ -8,7 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import tilery
+from tilery.ir import walk
+from tilery.ops import MmaF
+
 ROWS = Path(__file__).parents[1] / "gpu_rows.toml"
+FAST = "fast:"
+"""Before a place: products of 8-bit floats are told to add up fast."""
 
 
 def read_rows() -> tuple[dict[str, list[str]], list[dict[str, Any]]]:
@@ -27,11 +33,22 @@ def export(kernels: dict[str, list[str]], cutile: Path, tilegym: Path, folder: P
     with on("none"):
         for name, (place, signature) in kernels.items():
             try:
-                found = _find(place, cutile, tilegym)
-                (folder / f"{name}.tileirbc").write_bytes(bytecode(found, signature, gpu=gpu))
+                found = _find(place.removeprefix(FAST), cutile, tilegym)
+                made = bytecode(found, signature, gpu=gpu)
+                (folder / f"{name}.tileirbc").write_bytes(_with_fast_sums(made) if place.startswith(FAST) else made)
             except Exception as error:  # of the checkout or of cuTile, which raise what they like
                 failed.append(f"{name}: {type(error).__name__}: {error}")
     return failed
+
+
+def _with_fast_sums(bytecode: bytes) -> bytes:
+    """Set `fast_acc` in all products of a module."""
+    module = tilery.load(bytecode)
+    for entry in module.entries:
+        for o in walk(entry.body):
+            if isinstance(o, MmaF):
+                o.fast_acc = True
+    return tilery.dumps(module)
 
 
 def _find(place: str, cutile: Path, tilegym: Path) -> Any:

@@ -6,16 +6,21 @@ import json
 import math
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 import tilery
+from tilery.engines.common.launch import Launch
 from tilery.engines.cuda.contract import LaunchContract
 from tilery.engines.cuda.driver import open_driver
 from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, Prebuilt
 from tilery.engines.cuda.timing import elapsed, interleaved, median, screened
+from tilery.engines.gpu.first import reason_against, time_candidates
+from tilery.engines.gpu.variants import Variant, candidate_variants, default_variant
+from tilery.engines.work import work_of
 
 from .cases import GPU, Case, make
 
@@ -88,6 +93,32 @@ class Row:
         v["seconds"] = screened(self.driver, bound.launch, limit=LIMIT)
         self.launches[v["label"]] = bound.launch
 
+    def choose(self) -> dict[str, Any]:
+        """Choose as a first launch does, among code that has been compiled; return how."""
+        launch = Launch(self.entry, self.case.grid, self.case.passed(), convention="cutile")
+        work = replace(work_of(self.entry), blocks=launch.blocks)
+        wanted = list(dict.fromkeys([default_variant(work), *candidate_variants(work)]))
+        label, why, times = wanted[0].label, reason_against(self.entry, work, launch), dict[str, float]()
+        by_label = {v["label"]: v for v in self.variants if "file" in v and v["label"] not in self.bad}
+        started = time.monotonic()
+        if not why:
+            images: dict[bytes, tuple[Variant, Binary]] = {}
+            for variant in wanted:
+                if (v := by_label.get(variant.label)) is not None:
+                    image = (self.folder / v["file"]).read_bytes()
+                    images.setdefault(image, (variant, Binary(image, LaunchContract.from_dict(v["contract"]))))
+            say("try", row=self.row["name"], shape=self.row["shape"], kernel=self.row["kernel"], label="first launch")
+            timed = time_candidates(self.driver, self.module, self.entry, launch, list(images.values()))
+            if timed is None:
+                why = "a launch takes too long, or memory does not suffice"
+            else:
+                label = timed.variants[timed.best].label
+                times = {variant.label: seconds for variant, seconds in zip(timed.variants, timed.seconds)}
+        taken = by_label.get(label)
+        if taken is not None:
+            by_label.get(taken.get("same_as", label), taken)["roles"].append("first")
+        return {"label": label, "why": why, "times": times, "spent": time.monotonic() - started}
+
     def peers(self) -> list[dict[str, Any]]:
         """Torch's ways to do the same."""
         torch.backends.cuda.matmul.allow_tf32 = self.case.tf32
@@ -124,6 +155,7 @@ def measure(row: dict[str, Any], kernels: Path, bad: set[str], rounds: int) -> d
     made = Row(row, kernels, bad)
     prepared = time.monotonic()
     made.check()
+    choice = made.choose()
     checked = time.monotonic()
     peers = made.peers()
     everybody = made.variants + peers
@@ -137,6 +169,7 @@ def measure(row: dict[str, Any], kernels: Path, bad: set[str], rounds: int) -> d
         "work": case.work(),
         "peak": case.peak if case.by_flops else "bytes",
         "variants": everybody,
+        "first": choice,
         "prepare_seconds": prepared - started,
         "check_seconds": checked - prepared,
         "final_seconds": time.monotonic() - checked,

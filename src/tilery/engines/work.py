@@ -33,7 +33,7 @@ from ..ops import (
 from ..types import Scalar, Tile
 from .ahead import Product, is_transposable, needs_transpose
 from .semantics import rounds_once
-from .triton.gluon.feeds import is_feedable
+from .triton.gluon.feeds import PART_BYTES, is_feedable
 
 LOOPS = (For, Loop)
 LOADS = (LoadViewTko, LoadPtrTko)
@@ -62,7 +62,7 @@ class Work:
     loop_bytes: int = 0
     """Bytes that an iteration of a loop with products loads."""
     stored: int = 0
-    """Bytes of the tiles that are stored through views."""
+    """Bytes of shared memory for the tiles that two groups of warps store through views, see `triton.gluon`."""
     tile: int = 1
     """Elements of the largest tile that is loaded."""
     views: bool = False
@@ -111,7 +111,11 @@ def work_of(entry: Entry) -> Work:
         needs_transpose=any(needs_transpose(o) for o in products),
         transposable=is_transposable(entry),
         loop_bytes=max((_loaded(block) for block in inner if _multiplies(block)), default=0),
-        stored=sum(_bytes(o.tile.type) for o in ops if isinstance(o, StoreViewTko) and isinstance(o.tile.type, Tile)),
+        stored=sum(
+            min(_bytes(o.tile.type), 2 * PART_BYTES)
+            for o in ops
+            if isinstance(o, StoreViewTko) and isinstance(o.tile.type, Tile)
+        ),
         tile=max(tiles, default=1),
         views=any(isinstance(o, LoadViewTko) for o in loads),
         loops=any(not _multiplies(block) and any(o in loads for o in block.ops) for block in inner),

@@ -263,7 +263,8 @@ def test_what_is_held_is_given_back_after_its_loops() -> None:
 def test_a_left_operand_may_be_computed() -> None:
     ours, _ = halves(lowered(attention()).text)
     assert len(re.findall(r"convert_layout .* -> tensor<128x64xf16, #ttg.dot_op<\{opIdx = 0", ours)) == 2
-    assert set(re.findall(r"instrShape = \[16, (\d+),", ours)) == {"64"}
+    products = [line for line in ours.splitlines() if "warp_group_dot %" in line]
+    assert set(re.findall(r"instrShape = \[16, (\d+),", "".join(products))) == {"64"}
 
 
 def test_stores_that_follow_each_other_wait_until_memory_has_been_written() -> None:
@@ -297,6 +298,20 @@ def test_two_groups_take_half_the_rows_each() -> None:
         assert re.search(r"!ttg.memdesc<64x64xf16[^:]* \* !ttg.memdesc<64x64xf16[^:]* -> tensor<64x64xf32", part)
     assert len(re.findall(r"init_barrier %b0_empty_\d, 2 ", first)) == 3
     assert len(re.findall(r"async_tma_copy_global_to_local [^:]*: !tt.tensordesc<tensor<128x64xf16", copying)) == 1
+
+
+@pytest.mark.parametrize(("columns", "parts"), [(64, 1), (128, 2), (256, 4)])
+def test_a_large_result_is_stored_in_parts_that_share_memory(columns: int, parts: int) -> None:
+    text = lowered(product(n=columns), config=Config(num_warps=4, num_stages=2, gluon=2)).text
+    first, second, _ = re.split(r"partition\d", text)
+    width = columns // parts
+    for number, part in enumerate((first, second)):
+        stores = re.findall(
+            rf"local_to_global %\w+\[%\w+, (%\w+)\] (%\w+) : !tt.tensordesc<tensor<64x{width}xf32", part
+        )
+        assert len(stores) == parts and {memory.split("_")[-2][-1] for _, memory in stores} == {str(number)}
+        assert len({column for column, _ in stores}) == parts
+    assert len(re.findall(rf"%out\d_\d = ttg.local_alloc : \(\) -> !ttg.memdesc<64x{width}xf32", text)) == 2
 
 
 def test_rows_that_depend_on_each_other_are_not_shared() -> None:

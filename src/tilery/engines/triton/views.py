@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir import Value
@@ -165,6 +165,11 @@ class Box:
     def at(self) -> str:
         return f"{self.descriptor}[{names(self.origin)}]"
 
+    def next(self, low: Lowering) -> Box:
+        """Return the box after this one along the last dimension."""
+        width = low.constant(self.shape[-1], (), "i32")
+        return replace(self, origin=(*self.origin[:-1], low.map("arith.addi", self.origin[-1], width)))
+
     def trimmed(self, least: int) -> int:
         """Return how many leading unit dimensions can be left out if `least` dimensions must remain."""
         lead = 0
@@ -173,8 +178,10 @@ class Box:
         return lead
 
 
-def box(low: Lowering, view: TileView, ref: ViewRef, index: tuple[Val, ...]) -> Box | None:
+def box(low: Lowering, view: TileView, ref: ViewRef, index: tuple[Val, ...], parts: int = 1) -> Box | None:
     """The box of a tile, or None if the view cannot be accessed through a tensor map.
+
+    With `parts`, it is the first of so many that lie side by side along the last dimension in memory.
 
     The descriptor has the unit dimensions of the box first, whatever their order in the tensor, because only leading
     ones can be left out of what is loaded: an operand of a product then stays in shared memory as it was copied.
@@ -185,7 +192,8 @@ def box(low: Lowering, view: TileView, ref: ViewRef, index: tuple[Val, ...]) -> 
     innermost = len(dims) - 1
     order = sorted(range(len(dims)), key=lambda d: d == innermost or view.tile_shape[dims.index(d)] != 1)
     axes = tuple(dims.index(d) for d in order)
-    shape = tuple(view.tile_shape[k] for k in axes)
+    *outer, inner = (view.tile_shape[k] for k in axes)
+    shape = (*outer, inner // parts)
     kind = low.descriptor_type(shape, carrier(view.tensor_view.element, low.target, memory=True))
     key = (kind, tuple(order))
     if key not in ref.descriptors:

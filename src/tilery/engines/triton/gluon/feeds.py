@@ -28,6 +28,8 @@ from ....types import Scalar, Tile, TileView, Token
 WIDE = ("f16", "bf16")
 SHORT = ("f8E4M3FN", "f8E5M2")
 """Types of operands that are multiplied from shared memory as they were copied."""
+PART_BYTES = 16 << 10
+"""The most bytes of a tile that a group of warps stores at once, where the tile can be split."""
 ROWS, COLUMNS = 64, 8
 """The smallest product of an instruction."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from ....enums import MemoryOrderingSemantics
@@ -37,14 +38,17 @@ from ..structure import Exits, lower_for, lower_ops
 from ..targets import Target
 from ..versions import Dialect
 from ..views import Box, ViewRef, box, ends_on_chunk, locate
+from ..views import layout as positions_of
 from . import layouts
-from .feeds import Feed, Feeds, copied_bytes, element_bits, find_feeds, is_exact, needed, refuse
+from .feeds import PART_BYTES, Feed, Feeds, copied_bytes, element_bits, find_feeds, is_exact, needed, refuse
 
 PRODUCER_REGISTERS = 24
 """Registers of each thread of the copying warp: the fewest that there can be."""
 GROUP_REGISTERS = 240
 """The same for a second group of warps that multiplies; the first one has the rest."""
 STORED = "cp.async.bulk.wait_group 0; mov.u32 $0, $1;"
+NARROWEST = 128
+"""Bytes of a row of a part of a tile that is stored: what is side by side in shared memory."""
 MOST_WORDS = 208
 """Words of tiles that a thread of a group keeps in registers."""
 PART, LAST = 1_000_000, 9
@@ -524,10 +528,13 @@ class Consumer(Part):
         weak = o.memory_ordering_semantics is MemoryOrderingSemantics.WEAK
         if type.tensor_view.element.is_packed:
             raise refuse(o, "elements share bytes")
-        found = box(self, type, view, index) if weak and ends_on_chunk(self, type, view, o.inbounds) else None
         anchored = o.tile in self.anchored
+        dims, _ = positions_of(type)
+        parts = _parts(tile) if anchored and dims[-1] == len(dims) - 1 else 1
+        mapped = weak and ends_on_chunk(self, type, view, o.inbounds)
+        found = box(self, type, view, index, parts) if mapped else None
         if found is not None and found.trimmed(least=2) == len(found.shape) - 2:
-            self._store_box(tile, found, anchored, token)
+            self._store_boxes(tile, found, parts, anchored, token)
             return self.through_map(token, made)
         if self.config.gluon > 1:
             raise refuse(o, "its index could overflow if it counted halves of tiles")
@@ -548,11 +555,26 @@ class Consumer(Part):
         self.line(f"tt.store {', '.join(args)} : {layouts.typed(place.pointers, layout)}")
         return made
 
-    def _store_box(self, tile: Val, found: Box, anchored: bool, token: Tok | None) -> None:
-        """Copy a tile to shared memory, and from there while the kernel goes on."""
+    def _store_boxes(self, tile: Val, found: Box, parts: int, anchored: bool, token: Tok | None) -> None:
+        """Copy a tile to shared memory, and from there while the kernel goes on: its parts share the memory."""
         kept = found.axes[-2:]
         shape = tuple(tile.shape[k] for k in sorted(kept))
         value = self.transpose(self.reshape(tile, shape), [sorted(kept).index(k) for k in kept])
+        memory = f"%out{self.number}_{len(self.out_boxes)}"
+        self.fence_maps(token)
+        for number, part in enumerate(self._side_by_side(value, parts)):
+            found = found.next(self) if number else found
+            self._store_box(part, found, memory, anchored)
+
+    def _side_by_side(self, value: Val, parts: int) -> list[Val]:
+        """The parts of a tile along its columns."""
+        if parts == 1:
+            return [value]
+        rows, columns = value.shape
+        pairs = self.transpose(self._reshape(value, (rows, 2, columns // 2)), (0, 2, 1))
+        return [part for half in self.split(pairs) for part in self._side_by_side(half, parts // 2)]
+
+    def _store_box(self, value: Val, found: Box, memory: str, anchored: bool) -> None:
         layout = layouts.shared(value.shape, value.bits)
         kind = layouts.memory(value.shape, value.element, layout)
         fits = anchored and value.shape[0] % 64 == 0 and value.shape[1] % 8 == 0
@@ -562,13 +584,19 @@ class Consumer(Part):
         else:
             lies = layouts.rows_of_memory(value.shape, self.config.num_warps, value.bits)
             written = self._converted(value, lies) if anchored else self._laid_out(value, lies)
-        memory = f"%out{self.number}_{len(self.out_boxes)}"
         self.out_boxes[memory] = kind
-        self.fence_maps(token)
         self.line("ttng.async_tma_store_wait {pendings = 0 : i32}")
         self.line(f"ttg.local_store {written}, {memory} : {layouts.typed(value, lies)} -> {kind}")
         self.line("ttng.fence_async_shared {bCluster = false}")
         self.line(f"ttng.async_tma_copy_local_to_global {found.at} {memory} : {found.type}, {kind}")
+
+
+def _parts(tile: Val) -> int:
+    """In how many parts a tile is stored, so that stages for operands have more of the shared memory."""
+    parts, row = 1, tile.shape[-1] * tile.bits // 8
+    while len(tile.shape) == 2 and row // parts > NARROWEST and prod(tile.shape) * tile.bits // 8 // parts > PART_BYTES:
+        parts *= 2
+    return parts
 
 
 def _from_products(entry: Entry, products: list[MmaF]) -> set[Value]:

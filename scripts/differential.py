@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import checkout
@@ -30,9 +31,15 @@ PARTS = 40
 CRASHED = "NVIDIA's tool crashed"
 
 
+@cache
+def corpus() -> list[Path]:
+    """Return the files of the corpus, none without it."""
+    return sorted(oracle.CORPUS.glob("*.tileirbc")) if oracle.CORPUS.is_dir() else []
+
+
 def legal_module(rng: random.Random, share: float) -> Module:
     """Return a module of the corpus or, with probability `share`, a generated one."""
-    files = sorted(oracle.CORPUS.glob("*.tileirbc")) if oracle.CORPUS.is_dir() else []
+    files = corpus()
     if not files or rng.random() < share:
         return smith(rng.randrange(1 << 30), version=rng.choice(SUPPORTED), size=rng.choice((10, 30, 60)))
     return load(rng.choice(files))

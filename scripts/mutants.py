@@ -65,7 +65,9 @@ CONTROLS = 14
 NOTICED, MISSED = "noticed", "missed"
 OPEN, HELD_OUT = "open", "held out"
 SECOND_OPEN, SECOND_HELD_OUT, FRESH = "second open", "second held out", "fresh"
-PARTS = (OPEN, HELD_OUT, SECOND_OPEN, SECOND_HELD_OUT, FRESH)
+REST = "other open"
+"""All open mutants that no draw has."""
+PARTS = (OPEN, HELD_OUT, SECOND_OPEN, SECOND_HELD_OUT, FRESH, REST)
 SECOND_SEED, FRESH_SEED = "second", "fresh, fourth"
 """The seeds of draws from places that no draw before them has; a new seed makes a new draw."""
 SPENT = ("fresh", "fresh, second", "fresh, third")
@@ -160,12 +162,14 @@ def draw(files: list[Path], count: int) -> dict[str, list[Mutant]]:
     others = set(every).difference(first)
     others = others.difference(*(chosen(others, count * 3 // 10, seed) for seed in SPENT))
     second = chosen(others, count, SECOND_SEED)
+    fresh = chosen(others.difference(second), count * 3 // 10, FRESH_SEED)
     return {
         OPEN: [each for each in first if not each.held_out],
         HELD_OUT: [each for each in first if each.held_out],
         SECOND_OPEN: [each for each in second if not each.held_out],
         SECOND_HELD_OUT: [each for each in second if each.held_out],
-        FRESH: chosen(others.difference(second), count * 3 // 10, FRESH_SEED),
+        FRESH: fresh,
+        REST: [each for each in others.difference(second, fresh) if not each.held_out],
     }
 
 

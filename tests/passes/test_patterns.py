@@ -44,6 +44,22 @@ def test_the_command_prints_rule_operation_place_and_order(tmp_path: Path, capsy
     assert all(f"    {name}" in shown for name in rule.names())
 
 
+def test_the_log_has_places_in_a_text_without_locations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(TEXT, "utf-8")
+    passes = "canonicalize,synthesize-debug-info-scopes,dce"
+    assert main(["opt", "--log", "--passes", passes, str(path)]) == 0
+    logged = capsys.readouterr()
+    assert logged.err.splitlines()[0].startswith("k.py:3:")
+    assert main(["opt", "--passes", passes, str(path)]) == 0
+    assert capsys.readouterr().out == logged.out
+    path.write_text(TEXT.replace(' loc("k.py":3:1)', ""), "utf-8")
+    assert main(["opt", "--log", "--passes", passes, str(path)]) == 0
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"{path}:2:8: canonicalize: 1: ConvertToSelect: if"
+    assert second == f"{path}:2:8: canonicalize: 2: RemoveEmptyElseBranch: if"
+
+
 def test_the_log_has_what_assumptions_decide_and_loops_that_were_split() -> None:
     text = """entry @k(%x: tile<i32>, %c0: tile<i32>, %c1: tile<i32>) {
       %a = assume bounded<0, 7>, %x : tile<i32>

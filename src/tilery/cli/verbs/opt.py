@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from ...ops import Module
     from ...passes import Pipeline, PipelineStep
     from ...rewrite import Report
+    from ...rewrite.rules import Fired
+    from ...source.input import Input
+
+    Logs = Iterator[list[Fired] | None]
+    """For each pass, the rules that fired."""
 
 
 def add(verbs: Verbs) -> None:
@@ -60,9 +65,10 @@ def run(args: argparse.Namespace) -> int:
     if args.file is None:
         raise CommandFailed("opt needs a FILE; --list shows the passes")
     passes = pipeline(args.passes)
-    module = read_legal(open_text(args.file, args))
+    source = open_text(args.file, args)
+    module = read_legal(source)
     with in_file(args.file), mistakes_in(args.load):
-        apply(module, passes, args)
+        apply(module, passes, args, logs_in_text(module, source, passes) if args.log else None)
     return 0
 
 
@@ -134,8 +140,31 @@ def pipeline(text: str) -> Pipeline:
         raise CommandFailed(error.message) from None
 
 
-def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
-    """Run the passes and write what the options select."""
+def logs_in_text(module: Module, source: Input, passes: Pipeline) -> Logs | None:
+    """Return the log of each pass, with places in the text for operations without a location; None of bytecode.
+
+    Passes run on a copy that has these places as locations, because some passes look at locations.
+    """
+    from ... import clone
+    from ...attrs import FileLineCol
+    from ...diag import LineIndex
+    from ...ir import walk
+    from ...passes import run_pipeline
+
+    if not (spans := source.spans):
+        return None
+    index = LineIndex(source.text or "")
+    copy = clone(module)
+    for o, twin in zip(walk(module), walk(copy)):
+        if o.loc is None and o in spans:
+            twin.loc = FileLineCol(source.file, *index.place(spans[o][0]))
+    logs: list[list[Fired] | None] = []
+    run_pipeline(copy, passes, lambda _, report: logs.append(report.log), log=True)
+    return iter(logs)
+
+
+def apply(module: Module, passes: Pipeline, args: argparse.Namespace, logs: Logs | None) -> None:
+    """Run the passes and write what the options select, among it `logs`, or what the passes log here."""
     from ... import clone, show
     from ...bytecode.writer import write
     from ...passes import run_pipeline
@@ -154,7 +183,7 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
         if not report.complete:
             rules = ", ".join(report.endless)
             write_error(f"warning: {step.run.name}: stopped early, these rules keep firing: {rules}\n")
-        for number, fired in enumerate(report.log or (), 1):
+        for number, fired in enumerate((report.log if logs is None else next(logs)) or (), 1):
             write_error(f"{place_of(fired.loc)}{step.run.name}: {number}: {fired.rule}: {fired.op}\n")
         if args.stats:
             write_error(stats(step, report))

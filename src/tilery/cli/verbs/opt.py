@@ -183,7 +183,8 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace, logs: Logs
         if not report.complete:
             rules = ", ".join(report.endless)
             write_error(f"warning: {step.run.name}: stopped early, these rules keep firing: {rules}\n")
-        for number, fired in enumerate((report.log if logs is None else next(logs)) or (), 1):
+        log = report.log if logs is None else next(logs)
+        for number, fired in enumerate(log or (), 1):
             write_error(f"{place_of(fired.loc)}{step.run.name}: {number}: {fired.rule}: {fired.op}\n")
         if args.stats:
             write_error(stats(step, report))

@@ -2,9 +2,9 @@
 
     python bench/cpu_classes.py [--only NAME] [--rounds 6] [--known | --held-out] [--report FILE.md]
 
-Rows that are addressed by gathers and scatters, and columns that a program reduces along a permuted dimension. Contenders
-take turns, on one core; times are of the processor, in compiled code. A third of each class is held out: it is only run
-to report, and no rule is written for it.
+Rows that are addressed by gathers and scatters, and columns that a program reduces along a permuted dimension.
+Contenders take turns, on one core; times are of the processor, in compiled code. A third of each class is held out: it
+is only run to report, and no rule is written for it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import cuda.tile as ct
 import torch
 import triton
 import triton.language as tl
-from peers import MALLOC
-from run import versions
-from run_page import geomean
 
 import tilery.cutile
 import tilery.triton
+from peers import MALLOC
+from run import versions
+from run_page import geomean
 from tilery.engines.cpu.native import pool
 
 INT = ct.Constant[int]
@@ -321,7 +321,7 @@ columns_of = triton.jit(columns_of)
 
 @triton.jit
 def softmax_columns(x_ptr, out_ptr, rows, columns, BLOCK_C: tl.constexpr, BLOCK_R: tl.constexpr):
-    at, inside, c = columns_of(x_ptr, rows, columns, BLOCK_C, BLOCK_R)
+    at, inside, _ = columns_of(x_ptr, rows, columns, BLOCK_C, BLOCK_R)
     x = tl.load(x_ptr + at, mask=inside, other=-float("inf"))
     shifted = tl.exp(x - tl.max(x, axis=1)[:, None])
     tl.store(out_ptr + at, shifted / tl.sum(shifted, axis=1)[:, None], mask=inside)
@@ -347,7 +347,7 @@ def sums(x_ptr, out_ptr, rows, columns, BLOCK_C: tl.constexpr, BLOCK_R: tl.const
 
 @triton.jit
 def running_sums(x_ptr, out_ptr, rows, columns, BLOCK_C: tl.constexpr, BLOCK_R: tl.constexpr):
-    at, inside, c = columns_of(x_ptr, rows, columns, BLOCK_C, BLOCK_R)
+    at, inside, _ = columns_of(x_ptr, rows, columns, BLOCK_C, BLOCK_R)
     x = tl.load(x_ptr + at, mask=inside, other=0.0)
     tl.store(out_ptr + at, tl.cumsum(x, axis=1), mask=inside)
 
@@ -361,7 +361,7 @@ def largest(x_ptr, out_ptr, rows, columns, BLOCK_C: tl.constexpr, BLOCK_R: tl.co
 
 @triton.jit
 def unit_columns(x_ptr, out_ptr, rows, columns, BLOCK_C: tl.constexpr, BLOCK_R: tl.constexpr):
-    at, inside, c = columns_of(x_ptr, rows, columns, BLOCK_C, BLOCK_R)
+    at, inside, _ = columns_of(x_ptr, rows, columns, BLOCK_C, BLOCK_R)
     x = tl.load(x_ptr + at, mask=inside, other=0.0)
     scale = tl.rsqrt(tl.sum(x * x, axis=1) + 1e-6)
     tl.store(out_ptr + at, x * scale[:, None], mask=inside)
@@ -487,9 +487,10 @@ def page(found: dict[str, dict[str, float]]) -> str:
         "",
         textwrap.fill(
             "`bench/cpu_classes.py` wrote this page. Rows are addressed by gathers and scatters of cuTile, columns are "
-            f"tiles of Triton whose rows are columns of memory. Milliseconds of the processor on one core ({host().cpu}; "
-            f"{known}), the best of rounds in which contenders take turns; other programs ran on the machine. The ratios "
-            "say how many times as long torch.compile takes as a whole call, and as what is spent in compiled kernels. "
+            "tiles of Triton whose rows are columns of memory. Milliseconds of the processor on one core "
+            f"({host().cpu}; {known}), the best of rounds in which contenders take turns; other programs ran on the "
+            "machine. The ratios say how many times as long torch.compile takes as a whole call, and as what is spent "
+            "in compiled kernels. "
             "Engine cpu was tuned on the kernels that are not held out.",
             120,
         ),
@@ -511,7 +512,8 @@ def page(found: dict[str, dict[str, float]]) -> str:
                 worst = min(ratios, key=ratios.__getitem__)
                 lines.append(
                     f"* {kind.capitalize()}, {'held out' if held else 'tuned on'}: torch.compile takes "
-                    f"{geomean(list(ratios.values())):.2f} times as long as the kernels (geometric mean of {len(rows)}), "
+                    f"{geomean(list(ratios.values())):.2f} times as long as the kernels (geometric mean of "
+                    f"{len(rows)}), "
                     f"{geomean([r['compile'] / r['whole'] for r in rows.values()]):.2f} times as long as whole calls; "
                     f"worst in kernels: {worst} with {ratios[worst]:.2f}."
                 )

@@ -1,4 +1,4 @@
-"""Times of further kernels, which have no goal but bf16 GEMM; they need cuTile, which compiles them."""
+"""Times of further kernels, whose Tile IR `export.py` keeps in `kernels/more`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -27,6 +28,19 @@ class More:
     constants: tuple[int, ...]
     torch: Callable[..., Any] | None
     wanted: Callable[[], bool]
+
+    def peer(self, threads: int) -> Call | None:
+        """Return the call of torch on some threads; None if it has none."""
+        torch, call = installed("torch"), self.torch
+        if not torch or call is None:
+            return None
+        torch.set_num_threads(threads)
+        tensors = [as_tensor(torch, x) for x in self.arrays]
+        try:
+            call(torch, *tensors)
+        except (RuntimeError, AttributeError):
+            return None
+        return lambda: call(torch, *tensors)
 
 
 def close(found: Any, wanted: Any, tolerance: float) -> bool:
@@ -142,6 +156,24 @@ def products(quick: bool) -> dict[str, More]:
     }
 
 
+def large_products(quick: bool) -> dict[str, More]:
+    """Products that keep many cores busy."""
+    rng = np.random.default_rng(6)
+    n = 512 if quick else 4096
+    a, b = (rng.standard_normal((n, n), np.float32) for _ in range(2))
+    p, q = (rng.integers(-128, 128, (n, n), dtype=np.int8) for _ in range(2))
+    short = [x.astype(ml_dtypes.bfloat16) for x in (a, b)]
+    grid, constants = (n // 128, n // 128), (128, 128, 64)
+    return {
+        f"bf16 GEMM of {n}": More(
+            "gemm", grid, [*short, np.zeros((n, n), ml_dtypes.bfloat16)], constants, lambda t, a, b, c: a @ b, bool
+        ),
+        f"int8 GEMM of {n}": More(
+            "int_gemm", grid, [p, q, np.zeros((n, n), np.int32)], constants, lambda t, a, b, c: t._int_mm(a, b), bool
+        ),
+    }
+
+
 def attention(quick: bool) -> dict[str, tuple[tuple[int, int], list[Any]]]:
     """Attention at two more sizes, with the kernel of the six."""
     rng = np.random.default_rng(5)
@@ -159,9 +191,8 @@ def measure_more(args: argparse.Namespace, take_turns: Callable[..., dict[str, f
         return {}
     found = {}
     torch = installed("torch")
-    if installed("cuda.tile"):
-        for name, case in cases(args.quick).items():
-            found[name] = measure(name, case, args, torch, take_turns)
+    for name, case in cases(args.quick).items():
+        found[name] = measure(name, case, args, torch, take_turns)
     for name, (grid, arrays) in attention(args.quick).items():
         text = (args.kernels / "attention.mlir").read_text()
         calls: dict[str, Call] = {
@@ -179,14 +210,16 @@ def launcher(kernel: Any, grid: tuple[int, ...], arrays: list[Any], threads: int
     return lambda: kernel.launch(grid, arrays, convention="cutile", threads=threads)
 
 
-def measure(name: str, case: More, args: argparse.Namespace, torch: Any, take_turns: Any) -> dict[str, float]:
-    import more_kernels
-    import tilery.cutile
+def module_of(kernels: Path, case: More) -> Any:
+    """Return the Tile IR of a kernel, with its constants."""
+    return tilery.parse((kernels / "more" / f"{case.kernel}.mlir").read_text("utf-8"))
 
-    module = tilery.cutile.module(getattr(more_kernels, case.kernel), [*case.arrays, *case.constants])
+
+def measure(name: str, case: More, args: argparse.Namespace, torch: Any, take_turns: Any) -> dict[str, float]:
     calls: dict[str, Call] = {}
     for engine in ("cpu", "reference"):
-        call = launcher(tilery.compile(module, engine=engine), case.grid, case.arrays, args.threads)
+        kernel = tilery.compile(module_of(args.kernels, case), engine=engine)
+        call = launcher(kernel, case.grid, case.arrays, args.threads)
         call()
         if not case.wanted():
             raise SystemExit(f"{name} on engine {engine}: the result is wrong")

@@ -1,8 +1,10 @@
 """Measure kernels: engine cpu against torch, JAX, Numba, NumPy, the reference engine and the limits of the machine.
 
     python bench/run.py --report [--triton PYTHON]        writes docs/reports/run.json and run.md
-    python bench/run.py [--quick] [--only gemm] [--threads 2] [--out DIR]
-    python bench/run.py --redraw                          the page from an existing run.json
+    python bench/run.py [--quick] [--only gemm] [--threads 2] [--scaling] [--out DIR] [--name NAME]
+    python bench/run.py --redraw [--out DIR] [--name NAME]    the page from an existing NAME.json
+
+`--scaling` also times every kernel on 1, 2, 4 and more threads.
 
 Contenders take turns, and each time is the best of many rounds, so that other load on the machine hits all of them.
 Libraries that are not installed are left out. PYTHON is an interpreter with torch and Triton, for Triton's interpreter,
@@ -172,6 +174,42 @@ def scaling(args: argparse.Namespace) -> dict[str, float]:
     return found
 
 
+def counts_of(threads: int) -> list[int]:
+    """Return the powers of two up to a number of threads, and the number."""
+    return sorted({*(1 << k for k in range(threads.bit_length()) if 1 << k <= threads), threads})
+
+
+def by_threads(args: argparse.Namespace) -> dict[str, dict[str, dict[int, float]]]:
+    """Return milliseconds by kernel, contender and number of threads."""
+    from more import large_products, module_of, products
+
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    launches: dict[str, tuple[Any, Any, list[Any], Callable[[int], Callable[[], object] | None]]] = {}
+    for case in cases(QUICK if args.quick else Sizes()):
+        values = [aligned(x) for x in case.args]
+
+        def peer(threads: int, name: str = case.name, values: list[Any] = values) -> Callable[[], object] | None:
+            package, make = PEERS["torch eager"]
+            return make(name, values[:-1], threads) if installed(package) else None
+
+        launches[case.name] = kernel_of(case.name, engine="cpu"), case.grid, values, peer
+    for name, more in {**products(args.quick), **large_products(args.quick)}.items():
+        kernel = tilery.compile(module_of(args.kernels, more), engine="cpu")
+        launches[name] = kernel, more.grid, more.arrays, more.peer
+    for name, (kernel, grid, values, peer_of) in launches.items():
+        row: dict[str, dict[int, float]] = found.setdefault(name, {})
+        for threads in counts_of(args.threads):
+            calls: dict[str, Callable[[], object]] = {
+                "cpu": lambda: kernel.launch(grid, values, convention="cutile", threads=threads)  # noqa: B023
+            }
+            if (peer_call := peer_of(threads)) is not None:
+                calls["torch eager"] = peer_call
+            for contender, ms in take_turns(calls, args.rounds, 0.25).items():
+                row.setdefault(contender, {})[threads] = ms
+        print(name, row, file=sys.stderr, flush=True)
+    return found
+
+
 def slow_ways(args: argparse.Namespace, sizes: Sizes) -> dict[str, dict[str, float]]:
     """Time what takes minutes, once each: tile blocks one by one, and Triton's interpreter."""
     found = {}
@@ -224,6 +262,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     found["bandwidth"] = bandwidth(args, limits)
     found["scaling"] = scaling(args) if not args.quick and not args.only else {}
     found["more"] = measure_more(args, take_turns)
+    found["by threads"] = by_threads(args) if args.scaling else {}
     found["calls"] = measure_calls(HERE / "kernels", args.only)
     found["load at the end"] = os.getloadavg()[0] / cores
     if args.triton:
@@ -241,12 +280,14 @@ def main() -> int:
     parser.add_argument("--only", action="append")
     parser.add_argument("--report", action="store_true", help="write docs/reports/run.json and run.md")
     parser.add_argument("--out", type=Path, help="the folder for run.json and run.md, in place of docs/reports")
+    parser.add_argument("--name", default="run", help="the name of both files")
+    parser.add_argument("--scaling", action="store_true", help="also time every kernel on 1, 2, 4 and more threads")
     parser.add_argument("--redraw", action="store_true", help="rewrite the page from run.json, without measuring")
     args = parser.parse_args()
     args.kernels = HERE / "kernels"
     folder: Path | None = args.out or (REPORTS if args.report or args.redraw else None)
     if args.redraw and folder:
-        found = json.loads((folder / "run.json").read_text("utf-8"))
+        found = json.loads((folder / f"{args.name}.json").read_text("utf-8"))
     else:
         if os.environ.get("MALLOC_TOP_PAD_") != MALLOC["MALLOC_TOP_PAD_"]:
             os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
@@ -255,8 +296,8 @@ def main() -> int:
     print(text)
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "run.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-        (folder / "run.md").write_text(text + "\n", encoding="utf-8")
+        (folder / f"{args.name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        (folder / f"{args.name}.md").write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -14,6 +14,7 @@ from tilery.engines import registry
 from tilery.ir import walk
 from tilery.ops import LoadPtrTko, LoadViewTko, Module, Offset, StorePtrTko, StoreViewTko
 from tilery.programs.boxes import with_views
+from tilery.types import PartitionView
 
 ROWS = """
 entry @rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %stride: tile<i32>, %n: tile<i32>, %m: tile<i32>) {
@@ -78,6 +79,19 @@ def test_results_are_the_same(engine: str, n: int, m: int, predicate: str, paddi
     assert kinds.count(LoadViewTko) == kinds.count(StoreViewTko) == 1
     assert LoadPtrTko not in kinds and StorePtrTko not in kinds
     np.testing.assert_array_equal(run(changed, engine, n, m), run(module, "reference", n, m))
+
+
+@pytest.mark.parametrize("padding", ["0.0", "0xFF800000"])
+def test_padding_that_is_spread_from_a_scalar_is_that_of_the_view(padding: str) -> None:
+    spread = f"""%pad0 = constant <f32: {padding}> : tile<f32>
+  %pad1 = reshape %pad0 : tile<f32> -> tile<1xf32>
+  %pad = broadcast %pad1 : tile<1xf32> -> tile<8xf32>"""
+    text = ROWS.replace("PREDICATE", "less_than").replace("%pad = constant <f32: PADDING> : tile<8xf32>", spread)
+    changed = with_views(tilery.parse(text), "rows", sizes((3, 3, 1), 24, 13, 3))
+    assert changed is not None
+    (load,) = (o for o in walk(changed) if isinstance(o, LoadViewTko))
+    assert isinstance(load.view.type, PartitionView) and load.view.type.padding_value is not None
+    np.testing.assert_array_equal(run(changed, "cpu", 13, 3), run(tilery.parse(text), "reference", 13, 3))
 
 
 def test_pointers_that_may_wrap_around_stay() -> None:

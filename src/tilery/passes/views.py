@@ -347,6 +347,8 @@ def _size(
 
 def padding_of(value: Value) -> PaddingValue | None:
     """Return the padding value of a view whose bits all elements of a constant have."""
+    while isinstance(value.owner, Broadcast | Reshape):
+        value = value.owner.source
     if not isinstance(value.owner, Constant) or (bits := value.owner.value.splat) is None:
         return None
     if bits == 0:

@@ -106,11 +106,11 @@ FIRST = (
     "read then, and rules improved, so its number in the table is no longer that of unseen kernels. Pairs that were "
     "added to the catalogue later are a group of their own."
 )
+SEED = 500_000
+"""The seed of the first random module: none was linted before the launches were finished."""
 RANDOM = (
-    "{count} random modules, which can be executed without a fault, were linted. Rules reported {errors} errors. An "
-    "error is false here, but for a tile that is wholly outside its tensor, which ends no launch. Those that there are "
-    "come from trial launches, and from numbers that these do not vary enough: the number of tile blocks in a kernel "
-    "that does not ask for its position, and strides that are used as other numbers. Findings: {shown}."
+    "{count} random modules, from seed {seed:,} on, which can be executed without a fault, were linted. Rules reported {errors} errors. An "
+    "error is false here, but for a tile that is wholly outside its tensor, which ends no launch. Findings: {shown}."
 )
 REST = (
     "Of the {count} pairs that are not decidable, rules object to {found} faulty kernels all the same, because numbers "
@@ -283,7 +283,7 @@ def random_modules(count: int, results: Results) -> tuple[Counter[str], int]:
     found: Counter[str] = Counter()
     errors = 0
     with progress(count, "random modules") as step:
-        for seed in range(count):
+        for seed in range(SEED, SEED + count):
             rows = results.get(f"random/{seed}", lambda: lint(smith(seed)))  # noqa: B023
             found.update(row.rule for row in rows)
             errors += sum(row.severity == "error" for row in rows)
@@ -428,7 +428,7 @@ def page(
     lines += [
         "## Random modules",
         "",
-        checkout.fill(RANDOM.format(count=f"{count:,}", errors=errors, shown=shown)),
+        checkout.fill(RANDOM.format(count=f"{count:,}", seed=SEED, errors=errors, shown=shown)),
         "",
     ]
     missing = [

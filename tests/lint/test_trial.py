@@ -229,3 +229,77 @@ def test_padding_that_changes_a_result(padding: str, name: str, is_found: bool) 
         }}
     """)
     assert reported == ({"padding"} if is_found else set())
+
+
+COUNTED = """
+entry @k(%p: tile<ptr<i32>>) {
+  %x, %y, %z = get_num_tile_blocks : tile<i32>
+  %table = constant <i32: [5, 6, 7, 8]> : tile<4xi32>
+  %i = OPERATION
+  %v = extract %table[%i] : tile<4xi32> -> tile<1xi32>
+  %s = reshape %v : tile<1xi32> -> tile<i32>
+  %t = store_ptr_tko weak %p, %s : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+"""
+
+
+def test_the_number_of_tile_blocks_may_be_any() -> None:
+    five = "constant <i32: 5> : tile<i32>"
+    assert found(COUNTED.replace("OPERATION", f"{five} %j = subi %i, %y : tile<i32>").replace("[%i]", "[%j]")) == set()
+    assert found(
+        COUNTED.replace("OPERATION", f"{five} %j = maxi %i, %y signed : tile<i32>").replace("[%i]", "[%j]")
+    ) == {"undefined"}  # it is at least 5, however many there are
+
+
+def test_tile_blocks_that_are_counted_only_may_be_one() -> None:
+    index = 'constant <i32: 0> : tile<i32> print_tko "%d", %x : tile<i32> -> token'
+    assert found(COUNTED.replace("OPERATION", index)) == set()  # two would store to one address
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "%u = trunci %s overflow<no_signed_wrap> : tile<i64> -> tile<i4>",
+        "%u = subi %w, %s overflow<no_unsigned_wrap> : tile<i64>",
+        "%v, %t = load_view_tko weak %tiles[%zero, %s] : partition_view<tile=(2x8), tensor_view<16x16xf32, "
+        "strides=[?,1]>>, tile<i64> -> tile<2x8xf32>, token",
+    ],
+)
+def test_a_stride_that_is_another_number_too(use: str) -> None:
+    text = f"""
+    entry @k(%p: tile<ptr<f32>>, %s: tile<i64>) {{
+      %view = make_tensor_view %p, shape = [16, 16], strides = [%s, 1] : tile<i64>
+        -> tensor_view<16x16xf32, strides=[?,1]>
+      %tiles = make_partition_view %view : partition_view<tile=(2x8), tensor_view<16x16xf32, strides=[?,1]>>
+      %w = constant <i64: 1> : tile<i64>
+      %zero = constant <i64: 0> : tile<i64>
+      {use}
+      return
+    }}
+    """
+    assert found(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("copy", "kind"),
+    [
+        ("bitcast %n : tile<i64> -> tile<i64>", "i64"),
+        ("reshape %n : tile<i64> -> tile<1xi64>", "1xi64"),
+        ("muli %n, %n : tile<i64>", "i64"),
+    ],
+)
+def test_promises_about_a_size_that_has_another_name(copy: str, kind: str) -> None:
+    text = f"""
+    entry @k(%p: tile<ptr<f32>>, %n: tile<i64>) {{
+      %copy = {copy}
+      %m = assume div_by<64>, %copy : tile<{kind}>
+      %view = make_tensor_view %p, shape = [%n, 6], strides = [6, 1] : tile<i64> -> tensor_view<?x6xf32, strides=[6,1]>
+      %tiles = make_partition_view %view : partition_view<tile=(2x2), tensor_view<?x6xf32, strides=[6,1]>>
+      %zero = constant <i64: 0> : tile<i64>
+      %v, %t = load_view_tko weak %tiles[%zero, %zero] : partition_view<tile=(2x2), tensor_view<?x6xf32,
+        strides=[6,1]>>, tile<i64> -> tile<2x2xf32>, token
+      return
+    }}
+    """
+    assert found(text) == set()

@@ -18,7 +18,7 @@ from ..analysis.ranges import Range, Ranges, is_integer, ranges
 from ..analysis.tokens import TokenOrder
 from ..analysis.uses import Uses
 from ..ir import Block, Op, Value
-from ..ops import Alloca, Entry, For, GetGlobal, GetTileBlockId, Global, Loop, Module
+from ..ops import Alloca, Entry, For, GetGlobal, GetNumTileBlocks, GetTileBlockId, Global, Loop, Module
 from ..types import Token
 
 A = TypeVar("A", bound=Op)
@@ -238,8 +238,16 @@ class Facts:
     @cached_property
     def coordinates(self) -> Dependence:
         """The coordinates of the tile block that the kernel uses."""
+        return self._used(GetTileBlockId)
+
+    @cached_property
+    def counts(self) -> Dependence:
+        """The dimensions along which the kernel uses the number of tile blocks."""
+        return self._used(GetNumTileBlocks)
+
+    def _used(self, kind: type[GetTileBlockId | GetNumTileBlocks]) -> Dependence:
         found = Dependence.NOTHING
-        for o in self.of(GetTileBlockId):
+        for o in self.of(kind):
             for value, source in zip(o.results, (Dependence.X, Dependence.Y, Dependence.Z)):
                 if value in self.uses:
                     found |= source

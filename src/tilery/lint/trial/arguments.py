@@ -39,7 +39,11 @@ class ArgumentProfile:
     tiny: bool = False
     """Whether tensors that are only stored to have one element."""
     every: int | None = None
-    """The number that all integers are but the sizes and strides of views."""
+    """The number that all integers are but those that are only sizes and strides of views."""
+    divisor: int = 1
+    """What divides the sizes of views, and the numbers that positions are compared with."""
+    counted: int = 1
+    """The number of tile blocks along a dimension of which the kernel asks for their number only."""
 
     @property
     def is_cleared(self) -> bool:
@@ -54,12 +58,12 @@ BASE = (
 )
 """Launches of every kernel."""
 MORE = (
-    ArgumentProfile("large", 3, (8,), (FAR, 1), (0,), "one", "mixed", "one"),
+    ArgumentProfile("large", 3, (8,), (FAR, 1), (0,), "one", "mixed", "one", divisor=64, counted=2),
     ArgumentProfile("counts", 2, (4,), (0,), (0,), layout="turned", counts=True),
-    ArgumentProfile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True),
+    ArgumentProfile("more", 3, (4,), (0,), (0,), "zero", "positive", counts=True, counted=3),
     ArgumentProfile("noughts", 2, (4,), (0,), (0,), "one", every=0),
     ArgumentProfile("nothing", 2, (4,), (0,), (0,), "zero", every=0),
-    ArgumentProfile("ones", 2, (4,), (0,), (1,), "zero", every=1),
+    ArgumentProfile("ones", 2, (4,), (0,), (1,), "zero", every=1, counted=2),
     ArgumentProfile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
     ArgumentProfile("short", 3, (1,), (0,), (1, 0), "one", "positive"),
     ArgumentProfile("short and negative", 2, (1,), (FAR, 512), (0, 2), "position", "negative"),
@@ -85,6 +89,7 @@ def drawn(seed: int) -> ArgumentProfile:
         r.choice(("packed", "padded", "turned")),
         r.choice((False, True)),
         r.choice((False, True)),
+        counted=r.choice((1, 1, 2, 3, 4)),
     )
 
 
@@ -93,18 +98,20 @@ def choose(signature: Signature, profile: ArgumentProfile, grid: Sequence[int]) 
     chosen: dict[Value, int | float] = {}
     sizes = strides = small = 0
     shaping = {v for tensor in signature.tensors for v in (*tensor.sizes, *tensor.strides) if isinstance(v, Value)}
+    held = set[Value]()
     for value, number in signature.numbers.items():
         if not number.type.is_int:
             chosen[value] = (1.0, 0.5, -2.0, 0.25)[len(chosen) % 4]
-        elif profile.every is not None and value not in shaping:
-            chosen[value] = _held(number, profile.every)
+        elif profile.every is not None and (number.is_plain or value not in shaping):
+            held.add(value)
+            chosen[value] = _held(number, max(profile.every, number.is_size and value in shaping))
         elif profile.counts and (number.is_count or not (number.is_size or number.is_stride)):
             chosen[value] = _held(number, prod(grid))
         elif number.is_size:
             extent = max(number.extents, default=signature.extent)
             halves = profile.halves[sizes % len(profile.halves)]
             sizes += 1
-            chosen[value] = _held(number, size(extent, halves))
+            chosen[value] = _held(number, -(-size(extent, halves) // profile.divisor) * profile.divisor)
         elif number.is_stride:
             wanted = profile.strides[strides % len(profile.strides)]
             strides += 1
@@ -119,7 +126,7 @@ def choose(signature: Signature, profile: ArgumentProfile, grid: Sequence[int]) 
     for tensor in signature.tensors:
         _limit(tensor, signature, chosen)
     for tensor in signature.tensors:
-        _strides(tensor, signature, profile, chosen)
+        _strides(tensor, signature, profile, chosen, held)
     return chosen
 
 
@@ -163,9 +170,13 @@ def _limit(tensor: ViewParameter, signature: Signature, chosen: dict[Value, int 
 
 
 def _strides(
-    tensor: ViewParameter, signature: Signature, profile: ArgumentProfile, chosen: dict[Value, int | float]
+    tensor: ViewParameter,
+    signature: Signature,
+    profile: ArgumentProfile,
+    chosen: dict[Value, int | float],
+    held: set[Value],
 ) -> None:
-    """Choose strides so that no two elements are at one address."""
+    """Choose strides so that no two elements are at one address, but for those that have been chosen."""
     sizes = [
         int(chosen[s]) if isinstance(s, Value) else 2 * tile if s is None else s
         for s, tile in zip(tensor.sizes, tensor.tiles)
@@ -173,7 +184,7 @@ def _strides(
     running = 1
     for step, count in sorted((s, n) for s, n in zip(tensor.strides, sizes) if isinstance(s, int)):
         running = max(running, abs(step) * count)
-    dims = [dim for dim, step in enumerate(tensor.strides) if isinstance(step, Value)]
+    dims = [dim for dim, step in enumerate(tensor.strides) if isinstance(step, Value) and step not in held]
     for dim in dims if profile.layout == "turned" else reversed(dims):
         value = tensor.strides[dim]
         assert isinstance(value, Value)

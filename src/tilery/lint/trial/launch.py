@@ -58,6 +58,7 @@ WORK = 1 << 22
 """Elements that the operations of a launch compute."""
 WIDEST = 1 << 22
 """The most bytes of a tile, over all tile blocks."""
+AXES = (Dependence.X, Dependence.Y, Dependence.Z)
 PAGES = 1 << 14
 """The most pages of content in all arrays."""
 PRINTED = 1000
@@ -97,6 +98,8 @@ class Trial:
     reports: list[Report]
     did: Did
     error: ExecutionError | None = None
+    is_repeated: bool = False
+    """Whether tile blocks that the kernel cannot tell apart do the same."""
 
 
 class _Counting:
@@ -213,12 +216,13 @@ class Trials:
         self._names = facts.entry.param_names or ()
         self.kernel = ReferenceKernel(ReferenceLoaded(module), facts.entry)
         self._used = self._dimensions()
+        self._counted = tuple(bool(facts.counts & source) for source in AXES)
 
     def _dimensions(self) -> tuple[bool, ...]:
         known = self._facts.coordinates
         if not known and self._competes():
             known = Dependence.X
-        return tuple(bool(known & source) for source in (Dependence.X, Dependence.Y, Dependence.Z))
+        return tuple(bool(known & source) for source in AXES)
 
     def _competes(self) -> bool:
         """Whether the result of an atomic operation decides what is executed: tile blocks tell each other apart."""
@@ -229,9 +233,11 @@ class Trials:
         deciding = any(facts.influence.of_execution(block) & Dependence.MEMORY for block in facts.parent)
         return bool(exchanged) and (deciding or any(True for _ in facts.of(Loop)))
 
-    def grid(self, number: int) -> tuple[int, int, int]:
-        """Return a grid with this many tile blocks along each dimension that the kernel asks for."""
-        x, y, z = (number if used else 1 for used in self._used)
+    def grid(self, number: int, counted: int = 1) -> tuple[int, int, int]:
+        """Return a grid with as many tile blocks along each dimension that the kernel asks for, or only counts."""
+        x, y, z = (
+            number if used else counted if is_counted else 1 for used, is_counted in zip(self._used, self._counted)
+        )
         while x * y * z > 16:
             x, y, z = (max(n - 1, min(n, 2)) for n in (x, y, z))
         return x, y, z
@@ -244,7 +250,7 @@ class Trials:
     def launch(self, profile: ArgumentProfile, schedule: int | None = None) -> Trial | None:
         """Launch the kernel, in a random schedule, in one of those above, or in the engine's; None if it cannot be."""
         signature = self._signature
-        grid = self.grid(profile.grid)
+        grid = self.grid(profile.grid, profile.counted)
         if self.kernel.program.widest * prod(grid) > WIDEST:
             return None
         numbers = choose(signature, profile, grid)
@@ -309,7 +315,8 @@ class Trials:
         reports = [report for report in found.reports if not _is_made_up(report, profile)]
         if error is not None and 0 < did.stuck < prod(grid):
             reports.append(_deadlock(error, "some tile blocks wait for ever, and others do not"))
-        return Trial(profile, grid, reports, did, error)
+        is_repeated = grid != self.grid(profile.grid)
+        return Trial(profile, grid, reports, did, error, is_repeated)
 
     def _label(self, value: Any) -> str:
         at = self._facts.entry.body.args.index(value)

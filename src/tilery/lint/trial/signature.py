@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...attrs import Bounded, ComparisonPredicate, DivBy
+from ...attrs import Bounded, ComparisonPredicate, DivBy, IntegerOverflow
 from ...ir import Op, Value
 from ...ops import (
     Assume,
     AtomicCASTko,
     AtomicRedViewTko,
     AtomicRMWTko,
+    Bitcast,
+    Broadcast,
     CmpI,
     ExtI,
     For,
@@ -24,6 +26,7 @@ from ...ops import (
     MinI,
     MulI,
     Offset,
+    Reshape,
     StorePtrTko,
     StoreViewTko,
     TruncI,
@@ -35,6 +38,8 @@ MOST_VALUES = 4096
 """Values that are followed from one parameter."""
 LARGEST = 1024
 """The largest tile that sizes are chosen for."""
+COPIES = (Assume, ExtI, TruncI, Bitcast, Reshape, Broadcast)
+"""Operations whose result is their operand, if that is an integer, as another type."""
 EQUALITIES = (ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL)
 
 
@@ -54,6 +59,8 @@ class ScalarParameter:
     """Whether positions are multiplied by it to make an address."""
     is_count: bool = False
     """Whether a number is compared with it for equality: it may be the number of tile blocks."""
+    is_plain: bool = False
+    """Whether it is used for something else than the size or stride of a view, too."""
 
     def fit(self, number: int) -> int:
         """Return the nearest number that keeps the promises about it, not below `number` if possible."""
@@ -110,6 +117,8 @@ def read_signature(facts: Facts) -> Signature | None:
         if number.type.is_int:
             _promises(value, number, facts)
             _follow(value, number, facts)
+            users = (o for at in _same(value, facts) for o in facts.uses.users.get(at, ()))
+            number.is_plain = any(not isinstance(o, (MakeTensorView, *COPIES)) or _may_wrap(o) for o in users)
     for o in facts.of(MakeTensorView):
         tensor = _tensor(o, homes, list(facts.entry.body.args), facts)
         made.tensors.append(tensor)
@@ -124,13 +133,17 @@ def read_signature(facts: Facts) -> Signature | None:
 
 
 def _same(value: Value, facts: Facts) -> list[Value]:
-    """A value, and those that are the same number: promised, extended or truncated."""
+    """A value, and those that are the same number: promised, of another width, or of another shape."""
     found = [value]
     for at in found:
         for o in facts.uses.users.get(at, ()):
-            if isinstance(o, (Assume, ExtI, TruncI)):
+            if isinstance(o, COPIES):
                 found += o.results
     return found
+
+
+def _may_wrap(o: Op) -> bool:
+    return isinstance(o, TruncI) and o.overflow is not IntegerOverflow.NONE
 
 
 def _promises(value: Value, number: ScalarParameter, facts: Facts) -> None:

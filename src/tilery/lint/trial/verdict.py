@@ -27,6 +27,8 @@ RANDOM = (1, 2)
 ENOUGH = 2
 """Launches in which a fault must happen."""
 RACE = "race"
+BETWEEN = (RACE, DEADLOCK)
+"""Checks that say nothing about launches of several tile blocks that are the same."""
 Key = tuple[object, ...]
 Effort = tuple[int, ...]
 """How much operations did in a launch."""
@@ -120,6 +122,8 @@ def _candidates(done: list[list[Trial]]) -> list[_Candidate]:
         here = set[Key]()
         for trial in some:
             for report in trial.reports:
+                if trial.is_repeated and report.check in BETWEEN:
+                    continue
                 key, ops, hole = _key(report, trial)
                 if not report.hint and (hole is None or _is_cut(trial, hole, report.op)):
                     candidate = found.setdefault(key, _Candidate(report, ops, hole))
@@ -161,6 +165,8 @@ def _holds(key: Key, candidate: _Candidate, done: list[list[Trial]]) -> bool:
     for some in done:
         profile = some[0].profile
         if (key[0] == Padding.name and key[2] != profile.floats) or (key[0] == "promise" and profile.tiny):
+            continue
+        if key[0] in BETWEEN and some[0].is_repeated:
             continue
         if any(_matches(key, candidate, report, trial) for trial in some for report in trial.reports):
             continue

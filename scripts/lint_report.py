@@ -109,8 +109,9 @@ FIRST = (
 SEED = 500_000
 """The seed of the first random module: none was linted before the launches were finished."""
 RANDOM = (
-    "{count} random modules, from seed {seed:,} on, which can be executed without a fault, were linted. Rules reported {errors} errors. An "
-    "error is false here, but for a tile that is wholly outside its tensor, which ends no launch. Findings: {shown}."
+    "{count} random modules, from seed {seed:,} on, which can be executed without a fault, were linted. Rules reported "
+    "{errors} errors. An error is false here, but for a tile that is wholly outside its tensor, which ends no launch. "
+    "Findings: {shown}."
 )
 REST = (
     "Of the {count} pairs that are not decidable, rules object to {found} faulty kernels all the same, because numbers "

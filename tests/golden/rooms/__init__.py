@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import bytecode, engine, passes, printing, tables, text, verifier
+from . import bytecode, engine, generated, passes, printing, tables, text, verifier
 
-__all__ = ["bytecode", "engine", "passes", "printing", "tables", "text", "verifier"]
+__all__ = ["bytecode", "engine", "generated", "passes", "printing", "tables", "text", "verifier"]

@@ -304,7 +304,8 @@ class _FormMaker:
         self._weak_scope()
         fields = self._fields()
         checks, results = self._results(shown)
-        self.env["match"] = re.compile(self.pattern + _END + _lookahead(self.pieces)).match
+        pattern = self.pattern + _END + _lookahead(self.pieces)
+        self.env["match"] = re.compile(pattern).match
         body = self._body(checks, fields, results)
         lines = ["def bind(p, memo):", "    values, types, aliases, later = p.values, p.types, p.aliases, p.later"]
         for variable, (read, name) in self.memos.items():
@@ -312,7 +313,7 @@ class _FormMaker:
             lines.append(f"    memo_{variable} = memo(p, read_{variable}, {name!r}, opdef, pieces)")
         self.env["opdef"], self.env["pieces"] = self.opdef, self.pieces
         lines += ["    def line(text, at, name, second, ops, names):", *[f"        {line}" for line in body]]
-        return "\n".join([f"# {self.pattern + _END}", *lines, "    return line", ""])
+        return "\n".join([f"# {pattern}", *lines, "    return line", ""])
 
     def _body(self, checks: list[str], fields: list[str], results: list[str]) -> list[str]:
         groups = ", ".join([*self.groups, "loc"])

@@ -1,6 +1,7 @@
 """Run Liger's tests of its cuTile kernels without a GPU, and write docs/reports/lab/liger.{json,md}.
 
-    python scripts/programs/liger.py run LIGER [--only TEXT] [--limit 60] [--deadline 3600] [--resume]
+    python scripts/programs/liger.py run LIGER [--only TEXT] [--limit 60] [--deadline 3600] [--resume] [--jobs N]
+    python scripts/programs/liger.py add RESULTS...     # the results of runs on another machine
     python scripts/programs/liger.py redraw             # the page again, from liger.json
 
 LIGER is a clone of linkedin/Liger-Kernel. Needs cuTile, torch and transformers. The files are those of the cuTile
@@ -14,18 +15,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 import time
 import tomllib
-from collections import Counter
+from collections import Counter, deque
+from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import checkout
-from parts.limited import Found, environment, limited, parted, revision
+from parts.code import engine_code
+from parts.limited import PATIENCE, Found, environment, limited, parted, revision
 
 NUMBERS = checkout.LAB / "liger.json"
 REPORT = checkout.LAB / "liger.md"
@@ -51,8 +57,17 @@ HOPPER = "fused_linear_cross_entropy"
 """Liger's cuTile kernels of this name ask for a device of capability 9.0."""
 
 
-def load() -> Found:
-    return json.loads(NUMBERS.read_text("utf-8")) if NUMBERS.exists() else {}
+def load(path: Path = NUMBERS) -> Found:
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def add(args: argparse.Namespace) -> bool:
+    """Replace the results of the files that runs elsewhere have reached."""
+    found = load()
+    for path in args.results:
+        found |= {name: facts for name, facts in load(path).items() if facts["outcomes"].strip(NOT_RUN)}
+    NUMBERS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
+    return False
 
 
 def files(folder: Path) -> list[str]:
@@ -64,8 +79,6 @@ def files(folder: Path) -> list[str]:
     return [name for name in names if (tests / name).exists()]
 
 
-PIECE = 8
-"""How many tests run in one process at most."""
 LETTERS = {"PASSED": ".", "FAILED": "F", "ERROR": "F", "SKIPPED": "s"}
 STOPPED, NOT_RUN = "T", " "
 """Further letters of the outcomes of a file, which have one for each test in order."""
@@ -77,35 +90,76 @@ def run(args: argparse.Namespace) -> bool:
     chosen = [name for name in files(folder) if args.only in name]
     text = pytest(args, chosen, args.limit, "--collect-only", "-q")[1]
     tests = {name: re.findall(rf"^test/transformers/({re.escape(name)}::.*)$", text, re.M) for name in chosen}
-    found = load()
+    found = load(args.results)
     for name, own in tests.items():
         if not args.resume or name not in found:
-            facts = {"seconds": 0, "why": {}, "engine": args.engine, "revision": revision(folder)}
-            found[name] = facts | {"outcomes": NOT_RUN * len(own)}
-    while left := [name for name in chosen if NOT_RUN in found[name]["outcomes"]]:
-        for name in left:
-            if time.monotonic() >= end:
-                return True
-            run_piece(args, tests[name], found[name])
-            NUMBERS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
-            print(name, found[name]["outcomes"], found[name]["seconds"], flush=True)
-    return False
+            facts = {"seconds": 0, "why": {}, "engine": args.engine, "limit": args.limit, "code": engine_code()}
+            found[name] = facts | {"revision": revision(folder), "outcomes": NOT_RUN * len(own)}
+    pieces, lock = deque(turns(found, tests, args.piece)), Lock()
+
+    def work() -> None:
+        while time.monotonic() < end and (piece := pieces.popleft() if pieces else None):
+            name, numbers = piece
+            ended = run_piece(args, [tests[name][n] for n in numbers], max(end - time.monotonic(), 1))
+            with lock:
+                if left := put(found[name], numbers, tests[name], ended):
+                    pieces.append((name, left))
+                args.results.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
+                print(name, found[name]["outcomes"], found[name]["seconds"], flush=True)
+
+    cores = iter(sorted(os.sched_getaffinity(0)))
+    pin = lambda: os.sched_setaffinity(0, [next(cores)])  # noqa: E731 (of this thread, and what it starts)
+    with ThreadPoolExecutor(args.jobs, initializer=pin if args.jobs > 1 else None) as pool:
+        for worker in [pool.submit(work) for _ in range(args.jobs)]:
+            worker.result()
+    return any(NOT_RUN in facts["outcomes"] for facts in found.values())
 
 
-def run_piece(args: argparse.Namespace, tests: list[str], facts: Found) -> None:
-    """Run the next tests of a file in a process. One that its limit ends has stopped the test that it began with."""
+def turns(found: Found, tests: dict[str, list[str]], size: int) -> list[tuple[str, list[int]]]:
+    """Return the pieces to run: of each file the numbers of some tests, and files take turns."""
+    by_file = []
+    for name in tests:
+        waiting = [n for n, letter in enumerate(found[name]["outcomes"]) if letter == NOT_RUN]
+        by_file.append([(name, waiting[n : n + size]) for n in range(0, len(waiting), size)])
+    return [piece for turn in zip_longest(*by_file) for piece in turn if piece]
+
+
+def put(facts: dict[str, Any], numbers: list[int], tests: list[str], ended: Ended) -> list[int]:
+    """Keep what a piece found, and return which of its tests wait for another process.
+
+    A process that its limit ends has stopped the test that it began with, if that has no outcome.
+    """
     letters = list(facts["outcomes"])
-    waiting = [n for n, letter in enumerate(letters) if letter == NOT_RUN][:PIECE]
-    status, text, used = pytest(args, [tests[n] for n in waiting], args.limit, "-v", "--tb=line", "-rfE")
-    said = dict(re.findall(r"^test/transformers/(\S+::.*?) (PASSED|FAILED|SKIPPED|ERROR)\b", text, re.M))
-    for n in waiting:
-        if tests[n] in said:
-            letters[n] = LETTERS[said[tests[n]]]
-        elif status is not None or n == waiting[0]:
-            letters[n] = STOPPED
+    for n in numbers:
+        letters[n] = ended.letters.get(tests[n], letters[n])
+    left = [n for n in numbers if letters[n] == NOT_RUN]
+    stopped = left if ended.status is not None else left[:1] if left == numbers and not ended.late else []
+    for n in stopped:
+        letters[n] = STOPPED
     facts["outcomes"] = "".join(letters)
-    facts["seconds"] += used
-    facts["why"] = dict(Counter(facts["why"]) + Counter(reasons(text)))
+    facts["seconds"] += ended.seconds
+    facts["why"] = dict(Counter(facts["why"]) + Counter(ended.why))
+    return [n for n in left if n not in stopped]
+
+
+class Ended(NamedTuple):
+    """How a piece ended: its status or `None`, letters of tests, reasons of failures, its time, and the deadline's."""
+
+    status: int | None
+    letters: dict[str, str]
+    why: dict[str, int]
+    seconds: int
+    late: bool
+
+
+def run_piece(args: argparse.Namespace, tests: list[str], left: float) -> Ended:
+    """Run some tests of a file in a process, until its limit or the deadline."""
+    start = time.monotonic()
+    most = min(left, PATIENCE * args.limit)
+    status, text, used = pytest(args, tests, args.limit, "-v", "--tb=line", "-rfE", wall=most)
+    said = dict(re.findall(r"^test/transformers/(\S+::.*?) (PASSED|FAILED|SKIPPED|ERROR)\b", text, re.M))
+    letters = {test: LETTERS[word] for test, word in said.items()}
+    return Ended(status, letters, reasons(text), used, status is None and time.monotonic() - start >= left - 1)
 
 
 def pytest(args: argparse.Namespace, tests: list[str], limit: int, *options: str, **more: Any) -> Any:
@@ -136,7 +190,7 @@ INTRODUCTION = """\
 `scripts/programs/liger.py` wrote this page. It runs the tests of Liger's cuTile backend without a GPU: those of the
 backend itself, and those of each operation that it has, some of which compare it with Liger's kernels in Triton, so
 that kernels of both languages run. Each file runs in the order of its tests, in processes of some tests. A test may
-take 60 s of processor time."""
+take {limit} s of processor time."""
 NOT_MEASURED = """\
 What was not run, for time, and what was stopped: most of these tests have logits of 4096 x 32000. Tests of other
 backends. Nothing here ran on a GPU."""
@@ -144,7 +198,8 @@ backends. Nothing here ran on a GPU."""
 
 def page(found: Found) -> str:
     """Write the page."""
-    lines = ["# Liger's cuTile kernels, without a GPU", "", INTRODUCTION, ""]
+    limit = " to ".join(sorted({str(facts.get("limit", 60)) for facts in found.values()}, key=int))
+    lines = ["# Liger's cuTile kernels, without a GPU", "", INTRODUCTION.format(limit=limit), ""]
     for title, names in parted(found, HELD_OUT):
         outside = sum(count for name in names for why, count in found[name]["why"].items() if known_reason(why))
         total = Counter("".join(found[name]["outcomes"] for name in names))
@@ -182,6 +237,12 @@ def main() -> int:
     verb.add_argument("--engine", default="cpu")
     verb.add_argument("--limit", type=int, default=60, metavar="SECONDS")
     verb.add_argument("--deadline", type=float, default=3600, metavar="SECONDS")
+    verb.add_argument("--piece", type=int, default=8, metavar="N", help="tests in one process at most")
+    verb.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at a time, on a core each")
+    verb.add_argument("--results", type=Path, default=NUMBERS, metavar="FILE")
+    verb = verbs.add_parser("add")
+    verb.set_defaults(run=add)
+    verb.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     args = parser.parse_args()
     more = args.run(args)
     checkout.publish(page(load()), REPORT)

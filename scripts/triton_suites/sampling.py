@@ -1,4 +1,7 @@
-"""A pytest plugin for large suites: at most `SAMPLE_MAX` cases of each test function, and `SAMPLE_SECONDS` for each."""
+"""A pytest plugin for large suites: at most `SAMPLE_MAX` cases of each test function, and `SAMPLE_SECONDS` for each.
+
+`SAMPLE_DONE` is a file with the names of tests that ran already, one in a line.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +29,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         groups.setdefault(item.nodeid.split("[")[0], []).append(item)
     kept = [item for group in groups.values() for item in sorted(group, key=size_of)[:most]]
+    if done := os.environ.get("SAMPLE_DONE"):
+        ran = set(Path(done).read_text("utf-8").splitlines())
+        kept = [item for item in kept if item.nodeid not in ran]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 

@@ -1,20 +1,20 @@
 """Run public suites of Triton kernels on an engine, and write docs/reports/lab/triton_suites.md.
 
-    python scripts/triton_suites/suites.py run tritonbench FOLDER     # data/TritonBench_G_v1 of TritonBench
-    python scripts/triton_suites/suites.py run liger FOLDER           # a checkout of Liger-Kernel
-    python scripts/triton_suites/suites.py run fla FOLDER             # a checkout of flash-linear-attention
-    python scripts/triton_suites/suites.py run flaggems FOLDER        # and so on: mamba, lightllm
+    python scripts/triton_suites/suites.py run tritonbench=FOLDER     # data/TritonBench_G_v1 of TritonBench
+    python scripts/triton_suites/suites.py run liger=FOLDER           # a checkout of Liger-Kernel
+    python scripts/triton_suites/suites.py run fla=FOLDER vllm=FOLDER # several; also flaggems, mamba, lightllm
     python scripts/triton_suites/suites.py add RESULTS                # the results of a run on another machine
     python scripts/triton_suites/suites.py page                       # the page, from triton_suites.json beside it
 
 `--which known` leaves out the files that `heldout.toml` lists, and `held` runs only those. A run replaces the results
-of the files it ran.
+of the files it ran. It begins with the files that have no results, and then takes those that took longest.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import signal
@@ -24,13 +24,16 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
 from importlib.metadata import version
+from multiprocessing import Queue, get_context
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from parts.code import engine_code
 
 HERE = Path(__file__).parent
 REPORTS = HERE.parents[1] / "docs" / "reports" / "lab"
@@ -66,25 +69,48 @@ def counts_of(suite: str) -> tuple[int, int]:
 
 
 def chosen(suite: str, names: list[str], which: str) -> list[str]:
-    held = held_out()[suite]
-    return [name for name in names if which == "all" or (name in held) == (which == "held")]
+    """Return the files of the suite's list that are wanted; a suite without known files has no others."""
+    held, known = held_out()[suite], counts_of(suite)[0]
+    return [
+        name
+        for name in names
+        if (name in held and which != "known") or (name not in held and known and which != "held")
+    ]
 
 
-def run_program(path: Path, engine: str) -> Row:
+class Task(NamedTuple):
+    """A file of a suite, with the rows of its tests that have run already."""
+
+    suite: str
+    root: Path
+    file: str
+    cases: int
+    engine: str
+    end: float
+    done: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        return short_name(self.file)
+
+
+def run_program(path: Path, engine: str, seconds: float) -> Row:
     """Run a program to its end as `tilery triton run` does; its outcome is how it ends."""
-    status, output = forked(["triton", "run", "--engine", engine, str(path)], path.parent)
+    start = time.monotonic()
+    status, output = forked(["triton", "run", "--engine", engine, str(path)], path.parent, seconds)
+    took = round(time.monotonic() - start, 1)
     if status is None:
-        return {"outcome": "too long", "reason": f"longer than {SECONDS} s"}
+        return {"outcome": "too long", "reason": f"longer than {seconds:.0f} s", "seconds": took}
     if status == 0:
-        return {"outcome": "passed"}
+        return {"outcome": "passed", "seconds": took}
     lines = [line for line in output.strip().splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error: ")]
     place = next((line.strip() for line in lines if line.startswith("  at ")), "")
     reason = f"{errors[0]} {place}" if errors else lines[-1] if lines else f"status {status}"
-    return {"outcome": "failed", "reason": clean(reason)}
+    return {"outcome": "failed", "reason": clean(reason), "seconds": took}
 
 
-def forked(arguments: list[str], folder: Path) -> tuple[int | None, str]:
+def forked(arguments: list[str], folder: Path, seconds: float) -> tuple[int | None, str]:
     """Run the command in a process of its own; return its status, None if it takes too long, and what it prints.
 
     A fork saves each program the time to import torch and Triton.
@@ -104,14 +130,14 @@ def forked(arguments: list[str], folder: Path) -> tuple[int | None, str]:
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(status if "status" in locals() else 1)
-        status = wait(child)
+        status = wait(child, seconds)
         output.seek(0)
         return status, output.read().decode(errors="replace")
 
 
-def wait(child: int) -> int | None:
-    """Return the exit status of a child; end it and its group after `SECONDS`, and return None."""
-    end = time.monotonic() + SECONDS
+def wait(child: int, seconds: float) -> int | None:
+    """Return the exit status of a child; end it and its group after some seconds, and return None."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
@@ -128,42 +154,57 @@ def clean(reason: str) -> str:
     return re.sub(r"/[\w./+-]*/", "", reason)[:300]
 
 
-def run_tests(root: Path, file: str, engine: str, cases: int, seconds: float, plugins: Sequence[str] = ()) -> list[Row]:
-    """Run the tests of a file for at most some seconds; a row per test."""
+def run_tests(task: Task, seconds: float) -> list[Row]:
+    """Run the tests of a file that have no row, for at most some seconds; return a row per test."""
+    root, file, found = task.root, task.file, list(task.done)
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "--maxfail=1000", "-p", "no:cacheprovider"]
-        command += ["-p", "tilery.triton.pytest", "-p", "sampling", *plugins, "--tilery-engine", engine]
-        command += ["--tilery-results", folder, "-k", f"not {MANY_GPUS}", file]
+        command += ["-p", "tilery.triton.pytest", "-p", "sampling", *PLUGINS.get(task.suite, ())]
+        command += ["--tilery-engine", task.engine, "--tilery-results", folder, "-k", f"not {MANY_GPUS}", file]
         path = os.pathsep.join([str(HERE), str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
-        env = dict(
-            os.environ, PYTHONPATH=path, SAMPLE_MAX=str(cases), SAMPLE_SECONDS=str(SECONDS), GEMS_VENDOR="nvidia"
-        )
-        last, late, crashed = ["no output"], False, False
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=env, timeout=seconds)
-            last = (done.stdout or done.stderr).strip().splitlines()[-1:] or last
-            crashed = done.returncode < 0
-        except subprocess.TimeoutExpired:
-            late = True
+        done = Path(folder, "done.txt")
+        done.write_text("\n".join(row["test"] for row in found), "utf-8")
+        sample = {"SAMPLE_MAX": str(task.cases), "SAMPLE_SECONDS": str(SECONDS), "SAMPLE_DONE": str(done)}
+        env = dict(os.environ, PYTHONPATH=path, GEMS_VENDOR="nvidia", **sample)
+        env["PYTHONFAULTHANDLER"] = "1"
+        status, output = grouped(command, seconds, cwd=root, env=env)
         rows: list[Row] = []
         for each in Path(folder).glob("*.jsonl"):
             rows += [json.loads(line) for line in each.read_text("utf-8").splitlines()]
-    found = [outcome(row) for row in rows if "outcome" in row]
-    if late:
+    found += [outcome(row) for row in rows if "outcome" in row]
+    if status is None:
         why = f"the file took {seconds:.0f} s; its tests after the {len(found)} that ended have no result"
         found.append({"test": file, "outcome": "too long", "reason": why})
-    elif crashed:
-        why = f"the process ended with signal {-done.returncode} after {clean(last[0])}"
+    elif status < 0:
+        why = f"the process ended with signal {-status} after {clean(last_words(output))}"
         found.append({"test": file, "outcome": "failed", "reason": why})
     elif not found:
-        found = [{"test": file, "outcome": "failed before a launch", "reason": clean(last[0])}]
+        found.append({"test": file, "outcome": "failed before a launch", "reason": clean(last_words(output))})
     return found
 
 
-def revision() -> str:
-    """Return the commit of tilery that runs."""
-    command = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+def grouped(command: list[str], seconds: float, **options: Any) -> tuple[int | None, str]:
+    """Run a command and all that it starts; return its status, None if it takes too long, and its output."""
+    with tempfile.TemporaryFile() as output:
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, start_new_session=True, **streams, **options)
+        status: int | None = None
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        output.seek(0)
+        return status, output.read().decode(errors="replace")
+
+
+def last_words(output: str) -> str:
+    """Return what a process said last: the first lines of a crash, an error of an import, or the last line."""
+    if found := re.search(r"^Fatal Python error:.*", output, re.M):
+        frames = re.findall(r"^  File .*", output[found.start() :], re.M)[:2]
+        return " ".join([found[0], *map(str.strip, frames)])
+    errors: list[str] = re.findall(r"^E +(\w+(?:Error|Exception): .*)", output, re.M)
+    return (errors or output.strip().splitlines() or ["no output"])[-1]
 
 
 def outcome(row: Row) -> Row:
@@ -172,64 +213,95 @@ def outcome(row: Row) -> Row:
         kind = "too long"
     elif kind == "failed" and not row.get("launches"):
         kind = "failed before a launch"
-    made = {"test": row["test"], "outcome": kind, "launches": row.get("launches", 0)}
+    made = {"test": row["test"], "outcome": kind, "launches": row.get("launches", 0), "seconds": row.get("seconds", 0)}
     if kind not in ("passed", "skipped"):
         made["reason"] = clean(f"{error}: {row.get('message', '')}".replace("\n", " "))
     return made
 
 
+def tasks(args: argparse.Namespace, code: str) -> list[Task]:
+    """Return the files to run, those without results first, then those that took longest."""
+    end, before = time.monotonic() + 60 * args.minutes, saved(args.results)
+    found: list[tuple[float, Task]] = []
+    for suite, folder in (each.split("=") for each in args.suites):
+        root, results = Path(folder).resolve(), before.get(suite, {}).get(key_of(args.engine), {})
+        parts = [(root / part).rglob("test_*.py") for part in FOLDERS.get(suite, ())] or [root.glob("*.py")]
+        files = sorted(str(path.relative_to(root)) for part in parts for path in part)
+        names = {short_name(file): file for file in filter(is_triton, files)}
+        for name in filter(lambda name: args.only in name, chosen(suite, list(names), args.which)):
+            rows = results.get(name, [])
+            done = [row for row in rows if row["test"] != names[name] or suite == "tritonbench"]
+            complete = bool(rows) and len(done) == len(rows)
+            if not (args.resume and complete):
+                kept = () if complete else tuple(row for row in done if row.get("code") == code)
+                took = sum(row.get("seconds", 0) for row in rows) if complete else math.inf
+                found.append((took, Task(suite, root, names[name], args.cases, args.engine, end, kept)))
+    return [task for took, task in sorted(found, key=lambda each: -each[0])]
+
+
+def key_of(engine: str) -> str:
+    return f"{engine}, {version('triton')}"
+
+
+def run_task(task: Task) -> list[Row]:
+    """Run a file in a worker of the pool; it has no rows if the time of all is over."""
+    left = task.end - time.monotonic()
+    if left < 5:
+        return []
+    if task.suite == "tritonbench":
+        row = {"test": task.name} | run_program(task.root / task.file, task.engine, min(SECONDS, left))
+        return [] if row["outcome"] == "too long" and left < SECONDS else [row]
+    most = min(FILE_SECONDS, left)
+    return run_tests(task, most)
+
+
+def settle(cores: Queue[int]) -> None:
+    """Keep a worker, and what it starts, on one core, if there is one for each."""
+    if (core := cores.get()) >= 0:
+        os.sched_setaffinity(0, [core])
+
+
 def run(args: argparse.Namespace) -> None:
-    suite, root, end = args.suite, args.folder.resolve(), time.monotonic() + 60 * args.minutes
-    writing = Lock()
-    key, state = f"{args.engine}, {version('triton')}", revision()
-    if suite == "tritonbench":
-        names = sorted(path.name for path in root.glob("*.py"))
-    else:
-        names = sorted(str(p.relative_to(root)) for part in FOLDERS[suite] for p in (root / part).rglob("test_*.py"))
-        names = list(filter(is_triton, names))
-    short = {name: short_name(name) for name in names}
-    known = {short[name]: name for name in names}
-
-    def one(name: str) -> None:
-        left = end - time.monotonic()
-        if left < 5:
-            return
-        if suite == "tritonbench":
-            rows = [run_program(root / name, args.engine) | {"test": name}]
-        else:
-            most = min(FILE_SECONDS, left)
-            rows = run_tests(root, known[name], args.engine, args.cases, most, PLUGINS.get(suite, ()))
-        counts = Counter(row["outcome"] for row in rows)
-        print(name, dict(counts), *(row.get("reason", "") for row in rows[:3]), flush=True)
-        with writing:
-            add(args.results, {suite: {key: {name: [row | {"revision": state} for row in rows]}}})
-
-    before = {
-        name: rows
-        for name, rows in saved(args.results).get(suite, {}).get(key, {}).items()
-        if not any(row["test"] == known.get(name) for row in rows)  # stopped in the middle
-    }
-    names = [name for name in chosen(suite, list(known), args.which) if args.only in name]
-    with ThreadPoolExecutor(args.jobs) as pool:
-        list(pool.map(one, [name for name in names if not (args.resume and name in before)]))
+    context = get_context("fork")
+    cores: Queue[int] = context.Queue()
+    here = sorted(os.sched_getaffinity(0))
+    for number in range(args.jobs):
+        cores.put(here[number] if 1 < args.jobs <= len(here) else -1)
+    code = engine_code()
+    with ProcessPoolExecutor(args.jobs, context, settle, (cores,)) as pool:
+        waiting = {pool.submit(run_task, task): task for task in tasks(args, code)}
+        for done in as_completed(waiting):
+            if rows := done.result():
+                task, counts = waiting[done], Counter(row["outcome"] for row in rows)
+                reasons = [row["reason"] for row in rows if "reason" in row]
+                print(task.suite, task.name, dict(counts), *reasons[:3], flush=True)
+                marked = [row | {"code": code} for row in rows]
+                add(args.results, {task.suite: {key_of(task.engine): {task.name: marked}}}, code)
 
 
 Data = dict[str, dict[str, dict[str, list[Row]]]]
 """Rows by suite, engine and file."""
 
 
-def add(path: Path, found: Data) -> None:
-    """Add results to those of a file, which another suite may write too."""
+def add(path: Path, found: Data, code: str) -> None:
+    """Add results to those of a file, with the code of the engine that the run had."""
     data = saved(path)
     for suite, engines in found.items():
         for key, files in engines.items():
             data.setdefault(suite, {}).setdefault(key, {}).update(files)
-    path.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
+    path.write_text(json.dumps(data | {"code": code}, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def saved_code(path: Path = DATA) -> str:
+    """Return the code of the engine that the newest run had."""
+    code: str = json.loads(path.read_text("utf-8")).get("code", "")
+    return code
 
 
 def saved(path: Path) -> Data:
     """Return the results so far, of tests of Triton kernels."""
     found: Data = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    found.pop("code", None)
     return {
         suite: {key: {name: files[name] for name in files if is_triton(name)} for key, files in engines.items()}
         for suite, engines in found.items()
@@ -251,6 +323,7 @@ def page() -> str:
     data = saved(DATA)
     held = held_out()
     verdicts = tomllib.loads((HERE / "verdicts.toml").read_text("utf-8"))
+    final = saved_code()
     lines = [
         "# Suites of Triton kernels",
         "",
@@ -260,10 +333,10 @@ def page() -> str:
         f"smallest case runs. A program or test may take {SECONDS} seconds on a busy machine (TritonBench-G: 240). A",
         "third of the files was held out, by `heldout.toml`: no rule was written for them. Of the suites that were",
         "added last (FlagGems, Mamba, LightLLM, vLLM) all files were listed before the first was run. Tests of several",
-        "GPUs and of kernels in other languages are left out. `again` counts the files that ran since engine cpu",
-        "compiles every kernel by way of its loops; the results of the others are of earlier states.",
+        "GPUs and of kernels in other languages are left out. `final` counts the files of which every test ran with",
+        f"engine cpu as it is in `{final}`, git's name for its folder; the others ran with earlier states.",
         "",
-        "| suite | engine, Triton | files | run | again | passed | failed "
+        "| suite | engine, Triton | files | run | final | passed | failed "
         "| failed before a launch | too long | skipped |",
         "|---|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
@@ -278,8 +351,8 @@ def page() -> str:
                 ran = [found for name, found in files.items() if (name in held[suite]) == wanted]
                 if not ran:
                     continue
-                again = sum(any("revision" in row for row in found) for found in ran)
-                numbers = [f"{len(ran)} of {total}", again, *cells]
+                whole = sum(all(row.get("code") == final for row in found) for found in ran)
+                numbers = [f"{len(ran)} of {total}", whole, *cells]
                 lines.append(f"| {title} | {engine} | {label} | " + " | ".join(map(str, numbers)) + " |")
     for suite, title in TITLES.items():
         for engine, files in sorted(data.get(suite, {}).items()):
@@ -324,15 +397,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     verbs = parser.add_subparsers(dest="verb", required=True)
     sub = verbs.add_parser("run")
-    sub.add_argument("suite", choices=list(TITLES))
-    sub.add_argument("folder", type=Path)
+    sub.add_argument("suites", nargs="+", metavar="SUITE=FOLDER", help=", ".join(TITLES))
     sub.add_argument("--engine", default="cpu")
     sub.add_argument("--which", choices=["known", "held", "all"], default="known")
     sub.add_argument("--cases", type=int, default=1)
     sub.add_argument("--only", default="")
     sub.add_argument("--resume", action="store_true", help="leave out files that have results")
     sub.add_argument("--minutes", type=float, default=600.0, help="stop after this time")
-    sub.add_argument("--jobs", type=int, default=1, help="files of tests that run at the same time")
+    sub.add_argument("--jobs", type=int, default=1, help="files that run at the same time, on a core each")
     sub.add_argument("--results", type=Path, default=DATA)
     sub = verbs.add_parser("add", help="add the results of a run on another machine")
     sub.add_argument("results", type=Path)
@@ -341,7 +413,7 @@ def main() -> int:
     if args.verb == "run":
         run(args)
     elif args.verb == "add":
-        add(DATA, saved(args.results))
+        add(DATA, saved(args.results), saved_code(args.results))
     else:
         (REPORTS / "triton_suites.md").write_text(page(), "utf-8")
     return 0

@@ -43,3 +43,8 @@ def test_contended(part: str) -> None:
 @parts("engine/nested")
 def test_nested(part: str) -> None:
     check(part)
+
+
+@parts("engine/odd")
+def test_odd_values(part: str) -> None:
+    check(part)

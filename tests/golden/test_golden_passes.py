@@ -25,6 +25,11 @@ def test_expressions(part: str) -> None:
     check(part)
 
 
+@parts("passes/systematic")
+def test_systematic(part: str) -> None:
+    check(part)
+
+
 @parts("passes/choices")
 def test_choices(part: str) -> None:
     check(part)

@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 
 import tilery
-from golden.expressions import element_kernel, elements, expressions, view_kernel
+from golden.expressions import FLOATS, INTEGERS, element_kernel, elements, expressions, view_kernel
 from golden.launches import block_alone, exact, launched, module_of, observed
 from golden.material import rng_of, stored
+from golden.shown import error
+from golden.systematic import NARROW_FLOATS, Form, float_forms, integer_forms, kernel_of, odd_rows
 from golden.table import group
+from tilery.diag import TileError
+from tilery.engines.common.tiles import carrier
 from tilery.ir import walk
 from tilery.text.parse.parser import parse
 from tilery.types import SCALARS
@@ -232,3 +236,47 @@ def on_contended() -> Iterator[str]:
 def _item(m: Any) -> int:
     bits: int = m.entries[0].body.args[0].type.element.pointee.bits
     return bits // 8
+
+
+@group("engine/odd", 4)
+def on_odd_values(part: int) -> Iterator[str]:
+    """Every operation on elements in every form, on all pairs of values of each type where something may go wrong."""
+    for element in ("i1", *INTEGERS, *FLOATS, *NARROW_FLOATS):
+        kinds = integer_forms(element) if element[0] == "i" else float_forms(element)
+        for number, forms in enumerate(kinds):
+            if number % 4 == part:
+                yield from on_pairs(element, forms)
+
+
+def on_pairs(element: str, forms: list[Form]) -> Iterator[str]:
+    """Describe what the legal forms of an operation make of all pairs of odd values, and why others are refused."""
+    legal: list[Form] = []
+    said = []
+    for form in forms:
+        try:
+            wrong = verify(parse(kernel_of(element, [form]).text))
+        except TileError as e:
+            said.append(error(e))
+            continue
+        said += [each.message for each in wrong]
+        if not wrong:
+            legal.append(form)
+    yield "\n".join(said)
+    for at in range(0, len(legal), 8):
+        kernel = kernel_of(element, legal[at : at + 8])
+        size = size_of(element)
+        given = (b"".join(row[each].to_bytes(size, "little") for row in odd_rows(element)) for each in range(3))
+        regions = [b64encode(data).decode() for data in given]
+        regions += [b64encode(bytes(256 * size_of(out))).decode() for out in kernel.outs]
+        items = [*[size] * 3, *map(size_of, kernel.outs)]
+        args = [{"region": number, "start": 0, "length": 256, "item": item} for number, item in enumerate(items)]
+        m = parse(kernel.text)
+        said_then, contents = launched(
+            {"text": kernel.text, "entry": "k", "grid": 1, "regions": regions, "args": args}, m
+        )
+        yield said_then + (" ".join(content.hex() for content in contents) if exact(m) else "")
+
+
+def size_of(element: str) -> int:
+    """Return the bytes of an element in memory."""
+    return carrier(SCALARS[element]).itemsize

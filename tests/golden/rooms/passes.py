@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from base64 import b64encode
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from golden.branches import branch_kernel, choice_kernel, long_row
 from golden.expressions import assume_kernel, constant_kernel, expressions, float_constants, loop_kernel, pointer_kernel
@@ -13,6 +13,7 @@ from golden.launches import launched
 from golden.material import changed as changed_module
 from golden.material import modules, parsed, rng_of, stored
 from golden.shown import outcome
+from golden.systematic import chosen_laws, compared_laws, paired_laws, single_laws
 from golden.table import group
 from support.mutation import mutate
 from tilery.ir import clone, walk
@@ -103,6 +104,20 @@ def on_expressions(part: int) -> Iterator[str]:
         for pipeline in ("simplify", "fold-int", "canonicalize", "fold-known", "merge-assumes", "cse,dce"):
             yield after(m, pipeline)
         yield after(m, rng_of(part, number).choice((*OPTIONS, "documented", "licm", "loop-split")))
+
+
+@group("passes/systematic", 4)
+def systematic(part: int) -> Iterator[str]:
+    """Every operation on integers with constants where laws apply or just not, alone, in pairs, and compared."""
+    bits = (8, 32, 16, 64)[part]
+    for number, text in enumerate(
+        chain(*(make(bits) for make in (single_laws, paired_laws, compared_laws, chosen_laws)))
+    ):
+        m = parse(text)
+        assert not verify(m), verify(m)[0].message
+        for pipeline in ("simplify", "fold-int,canonicalize", "fold-known"):
+            yield after(m, pipeline)
+        yield after(m, rng_of("systematic", bits, number).choice(OPTIONS))
 
 
 @group("passes/choices", 2)

@@ -68,12 +68,7 @@ NOT_MEASURED = """\
 MISSING = {
     "throughput": "* Candidates a second.\n",
     "soak": "* Ten minutes of candidates that attack the judge.\n",
-    "gpu": (
-        "* Times on a GPU by the present timing stage. An earlier form of it, on one H200 with Triton 3.6.0, agreed\n"
-        "  with `bench/gpu.py` within 2 % for 7 of 8 kernels; the largest difference was 3.58 %, of a matrix product,\n"
-        "  whose operands stay in the cache in part where the same memory is used again. `gpu_timing.py` was changed\n"
-        "  then, to tell such effects apart, and has not run since.\n"
-    ),
+    "gpu": "* Times on a GPU by the timing stage.\n",
 }
 """What is said of parts that have no numbers."""
 

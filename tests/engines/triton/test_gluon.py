@@ -13,8 +13,10 @@ import tilery
 from tilery.engines.gpu.variants import Variant, VariantCompiler
 from tilery.engines.triton.compiler import CompileProcess, compile_entry
 from tilery.engines.triton.config import Config
+from tilery.engines.triton.emit import Val
 from tilery.engines.triton.gluon.feeds import find_feeds, needed
 from tilery.engines.triton.gluon.layouts import accumulator, rows_of_memory
+from tilery.engines.triton.gluon.lower import parts_of
 from tilery.engines.triton.lower import lower
 from tilery.engines.triton.state import Lowered
 from tilery.engines.triton.targets import find_target
@@ -312,6 +314,11 @@ def test_a_large_result_is_stored_in_parts_that_share_memory(columns: int, parts
         assert len(stores) == parts and {memory.split("_")[-2][-1] for _, memory in stores} == {str(number)}
         assert len({column for column, _ in stores}) == parts
     assert len(re.findall(rf"%out\d_\d = ttg.local_alloc : \(\) -> !ttg.memdesc<64x{width}xf32", text)) == 2
+
+
+def test_parts_have_rows_of_128_bytes_or_more() -> None:
+    assert parts_of(Val("", (1, 64, 256), "bf16")) == 2 and parts_of(Val("", (64, 256), "f32")) == 4
+    assert parts_of(Val("", (256, 64), "bf16")) == 1 and parts_of(Val("", (1, 1, 8192), "f32")) == 1
 
 
 def test_rows_that_depend_on_each_other_are_not_shared() -> None:

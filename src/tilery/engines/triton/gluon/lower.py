@@ -530,7 +530,7 @@ class Consumer(Part):
             raise refuse(o, "elements share bytes")
         anchored = o.tile in self.anchored
         dims, _ = positions_of(type)
-        parts = _parts(tile) if anchored and dims[-1] == len(dims) - 1 else 1
+        parts = parts_of(tile) if anchored and dims[-1] == len(dims) - 1 else 1  # not if columns are rows in memory
         mapped = weak and ends_on_chunk(self, type, view, o.inbounds)
         found = box(self, type, view, index, parts) if mapped else None
         if found is not None and found.trimmed(least=2) == len(found.shape) - 2:
@@ -591,10 +591,11 @@ class Consumer(Part):
         self.line(f"ttng.async_tma_copy_local_to_global {found.at} {memory} : {found.type}, {kind}")
 
 
-def _parts(tile: Val) -> int:
+def parts_of(tile: Val) -> int:
     """In how many parts a tile is stored, so that stages for operands have more of the shared memory."""
     parts, row = 1, tile.shape[-1] * tile.bits // 8
-    while len(tile.shape) == 2 and row // parts > NARROWEST and prod(tile.shape) * tile.bits // 8 // parts > PART_BYTES:
+    flat = sum(n > 1 for n in tile.shape) == 2
+    while flat and row // parts > NARROWEST and prod(tile.shape) * tile.bits // 8 // parts > PART_BYTES:
         parts *= 2
     return parts
 

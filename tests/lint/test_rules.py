@@ -10,7 +10,7 @@ from tilery.lint.pages import explain, page, pages
 from tilery.lint.suppress import with_comment
 
 NAMES = list(RULES)
-LAUNCHED = {"race", "deadlock", "undefined"}
+LAUNCHED = {"race", "deadlock", "undefined", "makes-nan", "unreached-store"}
 """Rules that only trial launches find."""
 
 
@@ -101,3 +101,48 @@ def test_strides_that_are_constants_overlap_too() -> None:
     )
     dynamic = dynamic.replace("{\n", "{\n  %four = constant <i32: 4> : tile<i32>\n", 1)
     assert "overlapping-view" in {finding.rule for finding in findings(dynamic)}
+
+
+ACCUMULATES = """
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<i32>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %nothing = constant <f32: -0.0> : tile<f32>
+  %least = constant <f32: -3.0e38> : tile<f32>
+  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %i, %u = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
+  %a = absf %x : tile<f32>
+  %s = mulf %x, %x : tile<f32>
+  %r = for %k in (%zero to %n, step %one) : tile<i32> iter_values(%so_far = START) -> (tile<KIND>) {
+    %next = STEP : tile<KIND>
+    continue %next : tile<KIND>
+  }
+  print_tko "%f", %r : tile<KIND> -> token
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "kind", "severity"),
+    [
+        ("%nothing", "maxf %so_far, %x", "f32", "note"),
+        ("%nothing", "minf %a, %so_far", "f32", "note"),
+        ("%nothing", "mulf %so_far, %x", "f32", "warning"),
+        ("%zero", "muli %i, %so_far", "i32", "warning"),
+        ("%zero", "andi %so_far, %i", "i32", "warning"),
+        ("%zero", "maxi %so_far, %i signed", "i32", "note"),
+        ("%zero", "maxi %so_far, %i unsigned", "i32", None),
+        ("%nothing", "maxf %so_far, %a", "f32", None),
+        ("%nothing", "maxf %so_far, %s", "f32", None),
+        ("%least", "maxf %so_far, %x", "f32", None),
+        ("%nothing", "addf %so_far, %x", "f32", None),
+        ("%zero", "ori %so_far, %i", "i32", None),
+    ],
+)
+def test_what_an_accumulator_starts_from(start: str, step: str, kind: str, severity: str | None) -> None:
+    text = ACCUMULATES.replace("START", start).replace("STEP", step).replace("KIND", kind)
+    module = tilery.parse(text)
+    assert tilery.verify(module) == []
+    found = [f.severity.value for f in lint(module, trial=False) if f.rule == "accumulator-start"]
+    assert found == ([severity] if severity else [])

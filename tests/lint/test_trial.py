@@ -42,6 +42,7 @@ def found(text: str) -> set[str]:
         (FIFTH / "locks_in_opposite_order.mlir", "deadlock"),
         (SIXTH / "odd_blocks_keep_the_lock.mlir", "deadlock"),
         (SIXTH / "version_read_only_before.mlir", "race"),
+        (SIXTH / "flag_reused_in_the_second_round.mlir", "race"),
     ],
 )
 def test_a_fault_that_no_argument_causes(file: Path, check: str) -> None:
@@ -303,3 +304,54 @@ def test_promises_about_a_size_that_has_another_name(copy: str, kind: str) -> No
     }}
     """
     assert found(text) == set()
+
+
+STORED = """
+entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+  %least = constant <f32: 0xFF800000> : tile<f32>
+  %zero = constant <f32: 0.0> : tile<f32>
+  %one = constant <f32: 1.0> : tile<f32>
+  %v, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  OPERATIONS
+  %t = store_ptr_tko weak %p, %r token=%u : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operations", "expected"),
+    [
+        ("%r = subf %least, %least : tile<f32>", {"nan"}),
+        ("%m = mulf %v, %zero : tile<f32> %r = divf %m, %zero : tile<f32>", {"nan"}),
+        ("%n = subf %least, %least : tile<f32> %c = cmpf equal ordered %v, %v : tile<f32> -> tile<i1> "
+         "%r = select %c, %zero, %n : tile<i1>, tile<f32>", set()),
+        ("%r = sqrt %v : tile<f32>", set()),
+        ("%r = log %x : tile<f32>", set()),
+        ("%s = mulf %v, %v : tile<f32> %d = subf %one, %s : tile<f32> %r = sqrt %d : tile<f32>", set()),
+        ("%s = mulf %v, %v : tile<f32> %d = subf %s, %one : tile<f32> %r = sqrt %d : tile<f32>", set()),
+        ("%d = subf %one, %x : tile<f32> %r = sqrt %d : tile<f32>", set()),
+    ],
+)  # fmt: skip
+def test_a_stored_nan(operations: str, expected: set[str]) -> None:
+    """It is a fault if no number in memory and no parameter could prevent it."""
+    assert found(STORED.replace("OPERATIONS", operations)) == expected
+
+
+def test_a_branch_for_another_number_of_tile_blocks_may_be_taken() -> None:
+    text = """
+    entry @k(%p: tile<ptr<i32>>, %count: tile<ptr<i32>>, %m: tile<i32>) {
+      %n, %y, %z = get_num_tile_blocks : tile<i32>
+      %eight = constant <i32: 8> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %old, %t = atomic_rmw_tko acq_rel device %count, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+      %last = cmpi equal %old, WANTED, signed : tile<i32> -> tile<i1>
+      if %last {
+        %u = store_ptr_tko weak %p, %one token=%t : tile<ptr<i32>>, tile<i32> -> token
+      }
+      return
+    }
+    """
+    assert found(text.replace("WANTED", "%n")) == {"unreached-store"}
+    assert found(text.replace("WANTED", "%eight")) == set()
+    assert found(text.replace("WANTED", "%m")) == set()

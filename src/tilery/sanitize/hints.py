@@ -6,7 +6,7 @@ results that depend on the order of elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from ..types import TF32, Scalar, Tile, Type
 from .body import fold
 from .checks import Check, Rule, Step
 
+FINITE_MAKE_NAN, INFINITIES_MAKE_NAN = "finite numbers make NaN", "infinities make NaN"
+
 
 def _float(type: Type) -> Scalar | None:
     """The element type of a tile of floats."""
@@ -29,7 +31,8 @@ def _float(type: Type) -> Scalar | None:
     return type.element
 
 
-def _numbers(value: Array, element: Scalar) -> Array:
+def numbers_of(value: Array, element: Scalar) -> Array:
+    """Return floats as NumPy knows them."""
     return value if value.dtype.kind == "f" else to_f64(value, element)
 
 
@@ -50,13 +53,13 @@ class Nan(Check):
         for value, array in zip(o.results, flat):
             element = _float(value.type)
             if element is not None:
-                made = _numbers(array, element)
+                made = numbers_of(array, element)
                 if not np.isfinite(made).all():
                     self._made(step, made)
 
     def _made(self, step: Step, made: Array) -> None:
         """Report the elements whose operands are better; an operand of another shape counts as a whole."""
-        operands = {name: _numbers(a, kind) for name, a, kind in _float_operands(step)}
+        operands = {name: numbers_of(a, kind) for name, a, kind in _float_operands(step)}
         if not operands:
             return
         finite = np.ones(made.shape, bool)
@@ -72,12 +75,14 @@ class Nan(Check):
 
         nan, infinite = np.isnan(made), np.isinf(made)
         for bad, rule in (
-            (nan & finite, "finite numbers make NaN"),
-            (nan & number & ~finite, "infinities make NaN"),
+            (nan & finite, FINITE_MAKE_NAN),
+            (nan & number & ~finite, INFINITIES_MAKE_NAN),
             (infinite & finite, "finite numbers make an infinity"),
         ):
-            found = np.broadcast_to(bad, finite.shape)
-            self.reports.elements(self.name, step.op, rule, step.blocks, found, values, hint=True)
+            self._found(step, rule, np.broadcast_to(bad, finite.shape), values)
+
+    def _found(self, step: Step, rule: str, bad: Array, values: Callable[[tuple[int, ...]], dict[str, Any]]) -> None:
+        self.reports.elements(self.name, step.op, rule, step.blocks, bad, values, hint=True)
 
 
 def _float_operands(step: Step) -> Iterator[tuple[str, Array, Scalar]]:

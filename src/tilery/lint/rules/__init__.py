@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..rule import Rule
-from . import alloca, control, cost, memory, numbers, order, padding, promises, sharing, trial
+from . import accumulators, alloca, control, cost, memory, numbers, order, padding, promises, sharing, trial
 
 RULES: dict[str, Rule] = {
     **order.rule,
@@ -13,6 +13,7 @@ RULES: dict[str, Rule] = {
     **padding.rule,
     **promises.rule,
     **numbers.rule,
+    **accumulators.rule,
     **control.rule,
     **cost.rule,
     **trial.rule,

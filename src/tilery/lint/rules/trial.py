@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..facts import Facts
-from ..rule import ERROR, WARNING, Match, RuleFile
+from ..rule import ERROR, NOTE, WARNING, Match, RuleFile
 
 rule = RuleFile()
 
@@ -49,6 +49,76 @@ def race(facts: Facts) -> Iterator[Match]:
           %p8 = broadcast %p1 : tile<1xptr<i32>> -> tile<8xptr<i32>>
           %a = offset %p8, %at : tile<8xptr<i32>>, tile<8xi32> -> tile<8xptr<i32>>
           %t = store_ptr_tko weak %a, %i : tile<8xptr<i32>>, tile<8xi32> -> token
+          return
+        }
+    """
+    yield from ()
+
+
+@rule("makes-nan", WARNING)
+def makes_nan(facts: Facts) -> Iterator[Match]:
+    """An operation makes NaN from numbers whatever the arguments are, and the kernel stores NaN.
+
+    The kernel was launched on made-up arguments without NaN, and a tile block made one and stored one in every launch
+    that did as much. A row of which a mask leaves nothing is a common cause: its maximum is minus infinity, and minus
+    infinity minus itself is NaN. So is a sum of no elements that is divided by their number.
+
+    Fix: Keep the operand from the value for which there is no result, or select another result there.
+
+    Bad:
+        entry @k(%p: tile<ptr<f32>>) {
+          %least = constant <f32: 0xFF800000> : tile<f32>
+          %d = subf %least, %least : tile<f32>
+          %e = exp %d : tile<f32>
+          %t = store_ptr_tko weak %p, %e : tile<ptr<f32>>, tile<f32> -> token
+          return
+        }
+    Good:
+        entry @k(%p: tile<ptr<f32>>) {
+          %least = constant <f32: 0xFF800000> : tile<f32>
+          %zero = constant <f32: 0.0> : tile<f32>
+          %none = cmpf equal ordered %least, %least : tile<f32> -> tile<i1>
+          %d = subf %least, %least : tile<f32>
+          %e = exp %d : tile<f32>
+          %f = select %none, %zero, %e : tile<i1>, tile<f32>
+          %t = store_ptr_tko weak %p, %f : tile<ptr<f32>>, tile<f32> -> token
+          return
+        }
+    """
+    yield from ()
+
+
+@rule("unreached-store", NOTE)
+def unreached_store(facts: Facts) -> Iterator[Match]:
+    """No tile block stores in the branch for the last one.
+
+    Tile blocks count themselves with an atomic operation, and the one that finds a certain count is to store. In trial
+    launches with several numbers of tile blocks, none ever found it if memory started as zeros. The result of
+    `atomic_rmw_tko` is the value from before: the last of n tile blocks that each add 1 sees n - 1.
+
+    Fix: Compare with the count that the last tile block sees.
+
+    Bad:
+        entry @k(%p: tile<ptr<i32>>, %count: tile<ptr<i32>>) {
+          %n, %y, %z = get_num_tile_blocks : tile<i32>
+          %one = constant <i32: 1> : tile<i32>
+          %old, %t = atomic_rmw_tko acq_rel device %count, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+          %last = cmpi equal %old, %n, signed : tile<i32> -> tile<i1>
+          if %last {
+            %u = store_ptr_tko weak %p, %one token=%t : tile<ptr<i32>>, tile<i32> -> token
+          }
+          return
+        }
+    Good:
+        entry @k(%p: tile<ptr<i32>>, %count: tile<ptr<i32>>) {
+          %n, %y, %z = get_num_tile_blocks : tile<i32>
+          %one = constant <i32: 1> : tile<i32>
+          %old, %t = atomic_rmw_tko acq_rel device %count, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+          %end = subi %n, %one : tile<i32>
+          %last = cmpi equal %old, %end, signed : tile<i32> -> tile<i1>
+          if %last {
+            %u = store_ptr_tko weak %p, %one token=%t : tile<ptr<i32>>, tile<i32> -> token
+          }
           return
         }
     """

@@ -31,6 +31,7 @@ class ArgumentProfile:
     integers: str = "position"
     """The content of arrays of integers."""
     floats: str = "mixed"
+    """The content of arrays of floats, and the other floats."""
     shared: str = "zero"
     """The content of integers that atomic operations change."""
     layout: str = "packed"
@@ -64,14 +65,23 @@ MORE = (
     ArgumentProfile("noughts", 2, (4,), (0,), (0,), "one", every=0),
     ArgumentProfile("nothing", 2, (4,), (0,), (0,), "zero", every=0),
     ArgumentProfile("ones", 2, (4,), (0,), (1,), "zero", every=1, counted=2),
-    ArgumentProfile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "mixed"),
-    ArgumentProfile("short", 3, (1,), (0,), (1, 0), "one", "positive"),
+    ArgumentProfile("cut", 2, (1, 3), (512, 1), (1, 2), "zero", "small"),
+    ArgumentProfile("short", 3, (1,), (0,), (1, 0), "one", "big"),
     ArgumentProfile("short and negative", 2, (1,), (FAR, 512), (0, 2), "position", "negative"),
     ArgumentProfile("tiny", 2, (1,), (0,), (1,), "zero", "negative", tiny=True),
     ArgumentProfile("tiny and ragged", 2, (3,), (0,), (1,), "position", "positive", tiny=True),
 )
 """Launches of kernels in which something was found, or of which a part was not executed."""
 SIZES, STRIDES, SMALL = (1, 1, 2, 3, 4, 4, 5, 8, 16), (1, 0, 0, FAR, 512), (0, 1, 1, 2, 3, 5, 7, 16, 31, -1)
+
+FLOATS = {
+    "mixed": (1.0, 0.5, -2.0, 0.25),
+    "positive": (0.5, 1.0, 2.0, 0.25),
+    "negative": (-0.5, -1.0, -2.0, -0.25),
+    "small": (0.125, 0.25, 0.5, 0.0625),
+    "big": (8.0, 4.0, 16.0, 32.0),
+}
+"""Parameters that are floats, for each content of arrays."""
 
 
 def drawn(seed: int) -> ArgumentProfile:
@@ -84,7 +94,7 @@ def drawn(seed: int) -> ArgumentProfile:
         tuple(r.sample(STRIDES, len(STRIDES))),
         tuple(r.choice(SMALL) for _ in range(5)),
         r.choice(("position", "zero", "one", "tile", "mixed")),
-        r.choice(("mixed", "negative", "positive")),
+        r.choice(("mixed", "negative", "positive", "small", "big")),
         r.choice(("zero", "zero", "one")),
         r.choice(("packed", "padded", "turned")),
         r.choice((False, True)),
@@ -101,7 +111,7 @@ def choose(signature: Signature, profile: ArgumentProfile, grid: Sequence[int]) 
     held = set[Value]()
     for value, number in signature.numbers.items():
         if not number.type.is_int:
-            chosen[value] = (1.0, 0.5, -2.0, 0.25)[len(chosen) % 4]
+            chosen[value] = FLOATS[profile.floats][len(chosen) % 4]
         elif profile.every is not None and (number.is_plain or value not in shaping):
             held.add(value)
             chosen[value] = _held(number, max(profile.every, number.is_size and value in shaping))

@@ -116,4 +116,8 @@ def _floats(how: str, at: Array) -> Array:
             return sizes
         case "negative":
             return -sizes
+        case "small":
+            return sizes / 4
+        case "big":
+            return sizes * 8
     return np.where(at * 3 % 5 < 2, -sizes, sizes)

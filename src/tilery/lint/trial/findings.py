@@ -10,6 +10,7 @@ from ..facts import Facts
 from ..rule import NOTE, Finding
 from ..rules import RULES
 from .launch import STARVED, Budget
+from .unreached import UNREACHED
 from .verdict import Found, run_trials
 
 BY_CHECK = {
@@ -21,6 +22,8 @@ BY_CHECK = {
     "undefined": "undefined",
     "padding": "padding-takes-part",
     "deadlock": "deadlock",
+    "nan": "makes-nan",
+    UNREACHED: UNREACHED,
 }
 """The rule for a fault that a check of the sanitizer finds."""
 UNDEFINED: dict[type[Op], str] = {

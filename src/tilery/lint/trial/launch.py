@@ -40,6 +40,7 @@ from ..facts import Facts
 from .arguments import ArgumentProfile, choose
 from .checks import Did, TrialBounds, TrialOutside, TrialWatch
 from .content import Content
+from .nan import StoredNan
 from .padding import Padding
 from .signature import Signature
 
@@ -289,7 +290,7 @@ class Trials:
         watch: list[type[Check]] = [type("TrialBounds", (TrialBounds,), {"contents": known})]
         watch.append(type("TrialWatch", (TrialWatch,), {"contents": known, "did": did}))
         if checks == CHECKS:
-            watch.append(TrialOutside)
+            watch += [TrialOutside, StoredNan]
         elif checks == PADDING:
             watch.append(Padding)
         is_alone = schedule in (ALONE, BACKWARDS)

@@ -15,6 +15,7 @@ from .arguments import BASE, MORE, ArgumentProfile, drawn
 from .launch import ALONE, BACKWARDS, DEADLOCK, STARVED, TRAPPED, Budget, Trial, Trials, compare_schedules
 from .padding import Padding
 from .signature import read_signature
+from .unreached import unreached_stores
 
 MOST_OPS = 4_000
 """A kernel with more operations is not launched."""
@@ -22,8 +23,8 @@ DRAWN = 8
 """Random profiles in which what was found must happen too."""
 SCHEDULES = (None, ALONE, BACKWARDS)
 """The schedules of each launch, if tile blocks may wait for each other: side by side, and one after the other."""
-RANDOM = (1, 2)
-"""Random schedules of the first launch, then."""
+RANDOM = (1, 2, 3, 4)
+"""Random schedules of the first launch, then; of all launches if something happens in them alone."""
 ENOUGH = 2
 """Launches in which a fault must happen."""
 RACE = "race"
@@ -75,10 +76,13 @@ def run_trials(module: Module, facts: Facts, budget: Budget | None = None) -> li
         return []
     done: list[list[Trial]] = []
     budget.start()
+    schedules: tuple[int | None, ...] = (None,) if trials.is_steady else (*SCHEDULES, *RANDOM)
 
     def launch(profile: ArgumentProfile) -> None:
-        schedules = (None,) if trials.is_steady else SCHEDULES if done else (*SCHEDULES, *RANDOM)
+        nonlocal schedules
         some = [trial for seed in schedules if (trial := trials.launch(profile, seed)) is not None]
+        if not done and len(some) == len(schedules) > 1 and not _needs_random(some):
+            schedules = SCHEDULES
         if some:
             compare_schedules(some)
             done.append(some)
@@ -104,11 +108,19 @@ def run_trials(module: Module, facts: Facts, budget: Budget | None = None) -> li
     times = Counter[Key]()
     for c in candidates:
         times[c.report.check, c.report.rule, c.ops] += c.launches  # padding has a candidate for each sign of numbers
-    return [
+    unreached = unreached_stores(facts, [trial for some in done for trial in some])
+    return [Found(report, None, True, len(done)) for report in unreached] + [
         Found(c.report, c.hole, _is_always(c, done), c.launches)
         for c in candidates
         if times[c.report.check, c.report.rule, c.ops] >= ENOUGH
     ]
+
+
+def _needs_random(some: list[Trial]) -> bool:
+    """Whether random schedules of a launch show something that the others do not."""
+    keys = [{_key(report, trial)[0] for report in trial.reports} for trial in some]
+    common = set[Key]().union(*keys[: len(SCHEDULES)])
+    return any(not each <= common for each in keys[len(SCHEDULES) :])
 
 
 def _is_covered(facts: Facts, done: list[list[Trial]]) -> bool:

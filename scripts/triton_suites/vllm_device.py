@@ -92,15 +92,10 @@ class EmptyPackages:
     def exec_module(self, module: ModuleType) -> None: ...
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Provide what the conftest imports."""
+    """Choose the device after the plugin of the session, and before the conftest imports vLLM."""
     sys.meta_path.append(EmptyPackages())
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Choose the device before any test is imported, after the plugin of the session."""
     known = importlib.metadata.version
 
     def version(distribution_name: str) -> str:

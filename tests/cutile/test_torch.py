@@ -217,6 +217,33 @@ def test_generators() -> None:
     assert torch.cuda.initial_seed() == 7 and len(torch.cuda.get_rng_state_all()) == 1
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_the_state_of_a_generator_is_a_seed_and_an_offset(own: bool) -> None:
+    generator = torch.Generator("cuda") if own else torch.cuda.default_generators[torch.cuda.current_device()]
+    assert isinstance(generator, torch.Generator)
+
+    def draw() -> Any:
+        return torch.rand(8, device="cuda", generator=generator)
+
+    generator.manual_seed(3)
+    before = generator.get_state()
+    assert before.dtype == torch.uint8 and before.view(torch.int64).tolist() == [3, 0]
+    first, between = draw(), generator.get_state()
+    assert between.view(torch.int64)[0] == 3 and generator.get_offset() > 0
+    second = draw()
+    assert torch.equal(generator.set_state(between).get_state(), between) and torch.equal(draw(), second)
+    generator.set_state(before)
+    assert torch.equal(draw(), first) and torch.equal(generator.get_state(), between)
+    between.view(torch.int64)[1] += 400  # as a program does that has drawn numbers by itself
+    generator.set_state(between)
+    third = draw()
+    assert generator.initial_seed() == 3 and not torch.equal(third, second)
+    generator.set_state(between)
+    assert torch.equal(draw(), third) and generator.get_offset() > between.view(torch.int64)[1]
+    with pytest.raises(RuntimeError, match="wrong size"):
+        generator.set_state(torch.get_rng_state())
+
+
 @pytest.mark.parametrize("place", ["cuda", torch.device("cuda", 0), {"cpu": "cuda:0"}])
 def test_load(place: Any) -> None:
     file = io.BytesIO()

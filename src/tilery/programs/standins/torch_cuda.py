@@ -19,6 +19,7 @@ import torch
 
 from ..device import STATE
 from .placement import MEMORY
+from .torch_random import DEFAULT as DEFAULT_GENERATOR
 
 
 class Stream:
@@ -163,14 +164,14 @@ def reset_peak(*device: Any) -> None:
 
 
 def seed_all(seed: int) -> None:
-    torch.default_generator.manual_seed(int(seed))
+    DEFAULT_GENERATOR.manual_seed(int(seed))
 
 
 def cuda_functions() -> dict[str, Any]:
     """Return the replacements of `torch.cuda`'s functions."""
     free = lambda *device: (max(0, (1 << 36) - MEMORY.now), 1 << 36)  # noqa: E731
     allocated, most = lambda *device: MEMORY.now, lambda *device: MEMORY.most
-    generator: Any = torch.default_generator
+    generator = DEFAULT_GENERATOR
     state: Any = lambda *device: generator.get_state()  # noqa: E731
     found = {
         "is_available": lambda: True,

@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..device import STATE, THREAD
 from .placement import CPU, GPU, LOCAL, MARK, is_on_gpu, on_gpu, place, storage_of, tensors_in
+from .torch_random import DEFAULT
 from .watching import watch_storage
 
 HALVES = (torch.float16, torch.bfloat16)
@@ -87,6 +88,8 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types 
         if gpu:
             options["device"] = CPU
         options.pop("pin_memory", None)
+        if options.get("generator") is DEFAULT:
+            options["generator"] = torch.default_generator
         if function in CONSTRUCTORS:
             given = given if given is not None or not CudaIsCpu.default_on_gpu else GPU
             gpu = on_gpu(given)

@@ -94,6 +94,7 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
 
     from .torch_cuda import Event, cuda_functions, streams
     from .torch_mode import get_default_device, set_default_device
+    from .torch_random import Generator
 
     yield torch._C, "_to_dlpack", refuse_dlpack(torch._C._to_dlpack)
     yield torch, "set_default_device", set_default_device
@@ -102,7 +103,7 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     yield torch, "frombuffer", on_host(torch.frombuffer)
     yield torch, "load", load(torch.load)
     yield torch, "compile", run_eagerly
-    yield torch, "Generator", generator(torch.Generator)
+    yield torch, "Generator", Generator
     yield torch, "Event", Event
     yield torch.Tensor, "record_stream", lambda tensor, stream: None
     yield torch.Tensor, "data_ptr", lending(torch.Tensor.data_ptr)
@@ -221,25 +222,6 @@ def load(original: Any) -> Any:
 def run_eagerly(model: Any = None, **options: Any) -> Any:
     """Replace `torch.compile`: nothing is compiled, so that each operation is seen."""
     return model if model is not None else lambda function: function
-
-
-def generator(original: Any) -> Any:
-    """Return a class like `torch.Generator` that takes `cuda`."""
-    import torch
-
-    from .placement import GPU, on_gpu
-
-    class Generator(original):  # type: ignore[misc]  # torch's
-        def __new__(cls, device: Any = "cpu") -> Any:
-            made = original.__new__(cls, "cpu" if on_gpu(device) else device)
-            made.on_gpu = on_gpu(device)
-            return made
-
-        @property
-        def device(self) -> Any:
-            return GPU if self.on_gpu else torch.device("cpu")
-
-    return Generator
 
 
 # ---------------------------------------------------------------- autocast

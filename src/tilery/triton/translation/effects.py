@@ -45,10 +45,17 @@ def assume(t: Translator, op: TOp, *conditions: Value) -> None:
 
 
 @translates("tt.grid_dependency_wait", "tt.gdc_wait")
-def dependency_wait(t: Translator, op: TOp) -> None:
+def dependency_wait(t: Translator, op: TOp) -> list[Value]:
     t.order.wait(t.builder.value("gdc_wait_tko", token=t.order.all()))
+    return unspecified(t, op)
 
 
 @translates("tt.grid_dependency_launch_dependents")
-def launch_dependents(t: Translator, op: TOp) -> None:
+def launch_dependents(t: Translator, op: TOp) -> list[Value]:
     t.order.wait(t.builder.value("gdc_launch_dependents_tko", token=t.order.all()))
+    return unspecified(t, op)
+
+
+def unspecified(t: Translator, op: TOp) -> list[Value]:
+    """Return zeros for results that mean nothing, which inline PTX has."""
+    return [t.builder.const(0, t.result(op, n)) for n in range(len(op.results))]

@@ -7,6 +7,7 @@ threads had to compute first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -23,6 +24,8 @@ BARRIERS = frozenset(
         *("tt.grid_dependency_wait", "tt.gdc_wait", "tt.grid_dependency_launch_dependents"),
     }
 )
+DEPENDENCIES = {"wait": "tt.gdc_wait", "launch_dependents": "tt.grid_dependency_launch_dependents"}
+"""The operations for PTX's `griddepcontrol`, which releases of Triton before 3.9 write as inline PTX."""
 SHARING = frozenset({"tt.reduce", "tt.scan", "tt.dot", "tt.dot_scaled", "tt.gather", "tt.histogram"})
 """Operations whose results depend on elements of other threads, so these must have been computed before."""
 
@@ -65,6 +68,15 @@ def effects(regions: Iterable[list[TBlock]], functions: dict[str, TOp]) -> Effec
                 todo.append(functions[callee].regions[0])
     found.pointers = list(dict.fromkeys(p for p in found.pointers if p not in inside))
     return found
+
+
+def name_dependencies(blocks: list[TBlock]) -> None:
+    """Give inline PTX that is about other launches the name of its operation."""
+    for op in walk(blocks):
+        if op.name == "tt.elementwise_inline_asm":
+            text = op.attrs["asm_string"].partition("//")[0]
+            if found := re.fullmatch(r"\s*griddepcontrol\.(wait|launch_dependents)\s*;?\s*", text):
+                op.name = DEPENDENCIES[found[1]]
 
 
 Slot = str | MlirValue

@@ -13,7 +13,7 @@ from ...source.lines import excerpt
 from ...types import Ptr, Scalar, Tile
 from ..mlir import MlirValue, TBlock, TOp, read
 from ..places import LocationReader
-from .order import Order
+from .order import Order, name_dependencies
 from .table import load_table
 from .types import constant, tile_of
 
@@ -23,6 +23,7 @@ class Translator:
 
     def __init__(self, text: str, strict: bool = False) -> None:
         found = read(text)
+        name_dependencies(found.module.regions[0])
         self.functions = {
             op.attrs["sym_name"]: op for op in found.module.regions[0][0].ops if op.name == "tt.func" and op.regions
         }

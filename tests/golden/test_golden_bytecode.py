@@ -33,3 +33,8 @@ def test_bytes(part: str) -> None:
 @parts("bytecode/sections")
 def test_sections(part: str) -> None:
     check(part)
+
+
+@parts("bytecode/pieces")
+def test_pieces(part: str) -> None:
+    check(part)

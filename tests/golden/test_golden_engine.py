@@ -48,3 +48,13 @@ def test_nested(part: str) -> None:
 @parts("engine/odd")
 def test_odd_values(part: str) -> None:
     check(part)
+
+
+@parts("engine/accesses")
+def test_accesses(part: str) -> None:
+    check(part)
+
+
+@parts("engine/reductions")
+def test_reductions(part: str) -> None:
+    check(part)

@@ -9,6 +9,8 @@ from itertools import islice
 
 from golden.material import broken_file, files, modules, parsed, rng_of
 from golden.material import changed as changed_module
+from golden.pieces import changed_pieces
+from golden.rooms.text import examples
 from golden.shown import error, outcome
 from golden.table import group
 from tilery.bytecode.decoders import GIVING_UP
@@ -22,6 +24,7 @@ from tilery.bytecode.writer import write, write_with
 from tilery.diag import TileError
 from tilery.ir import clone
 from tilery.ops import Module
+from tilery.text.parse.parser import parse
 from tilery.text.print.printer import show
 from tilery.version import SUPPORTED
 
@@ -178,3 +181,20 @@ def each_section(part: int) -> Iterator[str]:
 
 def read_slowly(data: bytes) -> str:
     return show(read(data, fast=False), "generic", True)
+
+
+@group("bytecode/pieces", 3)
+def each_piece(part: int) -> Iterator[str]:
+    """Each piece of small files in turn is another number, longer or shorter; the sizes around it stay right."""
+    done = 0
+    for number, text in enumerate(islice(examples(), part, None, 3)):
+        try:
+            data = write(parse(text), SUPPORTED[-1 - number % 2])
+        except TileError:
+            continue
+        done += 1
+        if done % 4 == 0:
+            for at, files in enumerate(changed_pieces(data, number)):
+                yield "\n".join(
+                    as_read(each, READERS[at % 4] if turn % 3 == 2 else None) for turn, each in enumerate(files)
+                )

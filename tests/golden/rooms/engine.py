@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import tilery
+from golden.accesses import access_kernel, reduction_kernels
 from golden.expressions import FLOATS, INTEGERS, element_kernel, elements, expressions, view_kernel
 from golden.launches import block_alone, exact, launched, module_of, observed
 from golden.material import rng_of, stored
@@ -280,3 +281,44 @@ def on_pairs(element: str, forms: list[Form]) -> Iterator[str]:
 def size_of(element: str) -> int:
     """Return the bytes of an element in memory."""
     return carrier(SCALARS[element]).itemsize
+
+
+@group("engine/accesses", 3)
+def on_accesses(part: int) -> Iterator[str]:
+    """Copies through pointers: rows, scattered elements, repeated ones; masks and padding that differ by tile block."""
+    for number in range(130):
+        rng = rng_of("accesses", part, number)
+        text, element = access_kernel(rng)
+        m = parse(text)
+        assert not verify(m), verify(m)[0].message
+        item = size_of(element)
+        where = [{"region": at, "start": 400, "length": 400, "item": item} for at in range(2)]
+        region = {"seed": number, "size": 1100 * item, **({"mask": True} if element == "i1" else {})}
+        scalar: float = 1.25 if element[0] in "fb" else number % 2
+        row = {
+            "text": text,
+            "entry": "k",
+            "grid": (rng.choice((1, 2, 3, 5)), 1, 1),
+            "regions": [region, region],
+            "args": [*where, rng.choice((0, 1, 2, 5, 16)), scalar],
+            "racy": True,
+        }
+        yield from described(row, number)
+
+
+@group("engine/reductions", 2)
+def on_reductions(part: int) -> Iterator[str]:
+    """Reductions and scans of odd values by one operation, by several and by none, in tile blocks that run together."""
+    for element in (*INTEGERS, *FLOATS)[part::2]:
+        size = size_of(element)
+        content = b64encode(b"".join(row[0].to_bytes(size, "little") for row in odd_rows(element)[::5])).decode()
+        for text in reduction_kernels(element):
+            m = parse(text)
+            if wrong := verify(m):
+                yield wrong[0].message
+                continue
+            args = [{"region": 0, "start": 0, "length": 48, "item": size}, 2.5 if element in FLOATS else 3]
+            grid = 3 if "tile<8xptr" in text else 1
+            row = {"text": text, "entry": "k", "grid": grid, "regions": [content], "args": args}
+            said = launched(row, m, batch=(64, 1)[size % 4 // 2])[0]
+            yield said if exact(m) else said.partition("\n")[0]

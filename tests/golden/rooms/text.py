@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import islice
+from textwrap import dedent
 
 from golden.material import broken_text, modules, rng_of, texts
 from golden.material import parsed as parsed_modules
@@ -294,20 +295,90 @@ LARGE = (
     (1 << 64) - 1,
     1 << 64,
 )
+SPELLED = ("00", "-0", "04", *("0" * n + "8" for n in (10, 11, 12, 13, 18, 19, 20)), "9" * 19, "9" * 20, "0x8", "8.0")
+"""Numbers in forms that only some places take."""
 _WORD = re.compile(r"\"[^\"\n]*\"|[%@#^!]?[\w$.]+|->|[^\s\w]")
 _NUMBER = re.compile(r"(?<![\w#%@.])-?\d+(?![\w.])|(?<=x)\d+(?=x)|(?<=[<(])\d+(?=x)")
-HEAD = (
-    "%x: tile<f32>, %i: tile<i32>, %c: tile<i1>, %p: tile<ptr<f32>>, %q: tile<4xptr<f32>>, %v: tile<4xf32>, "
-    "%m: tile<4xi1>, %n: tile<4xi32>, %b: tile<i1>, %y: tile<f32>, %z: tile<f32>, %lhs: tile<f32>, %rhs: tile<f32>"
+HEAD = "%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>, %k: tile<i32>"
+"""The values that examples use, and one more."""
+STANDALONE = ("entry", "global", "cuda_tile.module")
+
+
+RICH = (
+    """#file = #cuda_tile.di_file<"a.py" in "/d">
+#line = loc("a.py":1:2)
+#unit = #cuda_tile.di_compile_unit<file = #file>
+#sub = #cuda_tile.di_subprogram<file = #file, line = 1, name = "k", linkageName = "k", compileUnit = #unit,
+  scopeLine = 2>
+#block = #cuda_tile.di_lexical_block<scope = #sub, file = #file, line = 3, column = 4>
+#both = #cuda_tile.di_loc<#line in #block>
+entry @k() {
+  %t = make_token : token loc(callsite("n"("b.py":5:6) at #line))
+  return loc(#both)
+} loc(fused<#file>["x", #cuda_tile.di_loc<loc("c":7:8) in #sub>, unknown])
+""",
+    """cuda_tile.module @m attributes {a = [1 : i8, 1.5 : f32, "s", @a::@b, unit, {k = array<i32: 1, 2>}], b} {
+  global @g alignment = 16 <i8: [1, -2]> : tile<2xi8>
+  entry @k(%p: tile<ptr<f32>>) optimization_hints=<sm_100 = {num_cta_in_cga = 2, occupancy = 3}, sm_120 = {}> {
+    %0 = "cuda_tile.constant"() <{value = dense<[1, 2]> : !cuda_tile.tile<2xi32>}> : () -> !cuda_tile.tile<2xi32>
+    %1 = "cuda_tile.addi"(%0, %0) <{overflow = #cuda_tile.overflow<no_wrap>}> {z = dense<true> : tensor<8xi1>}
+      : (!cuda_tile.tile<2xi32>, !cuda_tile.tile<2xi32>) -> !cuda_tile.tile<2xi32>
+    %2 = get_global @g : tile<ptr<i8>>
+    return
+  }
+}
+""",
+    """entry @k(%n: tile<i32>, %x: tile<f32>, %c: tile<i1>) {
+  %r:2 = if %c -> (tile<i32>, tile<f32>) {
+    yield %n, %x : tile<i32>, tile<f32>
+  } else {
+    %s, %t = loop iter_values(%a = %n, %b = %x) : tile<i32>, tile<f32> -> tile<i32>, tile<f32> {
+      if %c { break %a, %b : tile<i32>, tile<f32> }
+      continue %n, %b : tile<i32>, tile<f32>
+    }
+    yield %s, %t : tile<i32>, tile<f32>
+  }
+  %u:2 = for unsigned %i in (%n to %r#0, step %n) : tile<i32> iter_values(%d = %r#0, %e = %r#1)
+    -> (tile<i32>, tile<f32>) {
+    continue %i, %e : tile<i32>, tile<f32>
+  }
+  %v = iota : tile<8xi32>
+  %w:2 = reduce %v, %v dim=0 identities=[0 : i32, -1 : i32] : tile<8xi32>, tile<8xi32> -> tile<i32>, tile<i32>
+  (%f: tile<i32>, %g: tile<i32>, %h: tile<i32>, %j: tile<i32>) {
+    %l = maxi %f, %g signed : tile<i32>
+    yield %l, %j : tile<i32>, tile<i32>
+  }
+  %o = print_tko "a %i b %f %%", %u#0, %u#1 : tile<i32>, tile<f32> -> token
+  %q = join_tokens %o, %o : token
+}
+""",
+    """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>, %m: tile<i64>) {
+  %t = make_tensor_view %p, shape = [%n, 64, %n], strides = [%n, 1, 128] : tile<i32>
+    -> tensor_view<?x64x?xf32, strides=[?,1,128]>
+  %c = make_token : token
+  %v = make_strided_view %t : strided_view<tile=(4x8x1), traversal_strides=[2,8,1], padding_value = zero,
+    tensor_view<?x64x?xf32, strides=[?,1,128]>, dim_map=[2, 1, 0]>
+  %a, %b = load_view_tko weak %v[%n, %n, %n] token = %c optimization_hints = <sm_100 = {latency = 3, allow_tma = true}>
+    : strided_view<tile=(4x8x1), traversal_strides=[2,8,1], padding_value = zero,
+    tensor_view<?x64x?xf32, strides=[?,1,128]>, dim_map=[2, 1, 0]>, tile<i32> -> tile<4x8x1xf32>, token
+  %s = assume bounded<0, 7>, %n : tile<i32>
+  %d = assume div_by<8, every 2 along 0>, %p : tile<ptr<f32>>
+}
+""",
 )
+"""Texts with everything that the others have little of: debug information, attributes, several results, views."""
 
 
 @cache
 def examples() -> list[str]:
     """Return a text for each operation, its example where that is legal, and short texts of others."""
-    found = [f"entry @k({HEAD}) {{\n{d.example}\n}}" for _, d in sorted(BY_NAME.items()) if d.example]
+    found = []
+    for _, d in sorted(BY_NAME.items()):
+        text = dedent(d.example).strip()
+        if text and not d.testing:
+            found.append(text if text.startswith(STANDALONE) else f"entry @k({HEAD}) {{\n{text}\n}}")
     short = [text for text in texts() if len(text) < 260 and "%" in text]
-    return [*dict.fromkeys(found), *short[::5]]
+    return [*dict.fromkeys(found), *short[::5], *RICH]
 
 
 @group("text/corners", 3)
@@ -317,7 +388,8 @@ def corners(part: int) -> Iterator[str]:
         for number, found in enumerate(_NUMBER.finditer(text, body_of(text))):
             rows = []
             large = LARGE[number % 2 :: 2]
-            for value in (*NUMBERS, *large, -1, -2, -128, -(1 << 31), -(1 << 63), -(1 << 63) - 1):
+            odd = SPELLED[number % 3 :: 3]
+            for value in (*NUMBERS, *large, -1, -2, -128, -(1 << 31), -(1 << 63), -(1 << 63) - 1, *odd):
                 changed = text[: found.start()] + str(value) + text[found.end() :]
                 rows.append(brief(changed))
             yield "\n".join(rows)
@@ -333,13 +405,36 @@ def brief(text: str) -> str:
     return f"{show(m, 'generic')} {[each.message for each in wrong]}"
 
 
-@group("text/words", 2)
+OTHERS = (
+    ",",
+    "%k",
+    "tile<4xi32>",
+    ")",
+    "1",
+    "i32",
+    "%k#1",
+    "<",
+    '"s"',
+    ":",
+    "-1",
+    "#a",
+    "->",
+    "0x1F",
+    "@k",
+    "}",
+    "unit",
+)
+"""Words that take the place of another one."""
+
+
+@group("text/words", 3)
 def each_word(part: int) -> Iterator[str]:
     """Each word of a text in turn is missing, there twice, or another one."""
     for text in islice(examples(), part, None, 3):
         for number, found in enumerate(_WORD.finditer(text, body_of(text))):
             before, word, after = text[: found.start()], found[0], text[found.end() :]
-            others = ("", f"{word} {word}", (",", "%i", "tile<4xi32>")[number % 3])
+            first, second = (OTHERS[(number * step + part) % len(OTHERS)] for step in (1, 5))
+            others = ("", f"{word} {word}", first, second)
             shown = "\n".join(brief(before + other + after) for other in others)
             yield shown + (recovered(before + after) if number % 2 else "")
 

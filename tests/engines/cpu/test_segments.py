@@ -12,6 +12,8 @@ import tilery
 pytest.importorskip("llvmlite")
 
 from support.both_engines import partition
+from tilery.diag import ErrorKind
+from tilery.engines.common.limits import Limits
 
 P, N = "tile<ptr<i32>>", "tile<i32>"
 WAYS = {
@@ -175,3 +177,25 @@ def test_an_array_with_gaps_from_another(access: str) -> None:
     assert (both(text, arrays, 88, 4) == "fault") is (access != "load")
     assert (both(text, arrays, 86, 4) == "fault") is (access != "load")
     assert both(text, arrays, 4, 4) != "fault"
+
+
+def test_a_limit_holds_in_the_check_of_a_tile_that_lies_in_several_arrays() -> None:
+    """Each element is looked for; the launch ends inside of the check, before anything is stored."""
+    size = 1 << 22
+    view = partition([size], "i8", [1])
+    module = tilery.parse(f"""entry @k(%p: tile<ptr<i8>>) {{
+  %z = constant <i32: 0> : tile<i32>
+  %x = constant <i8: 1> : tile<{size}xi8>
+  %t = make_tensor_view %p, shape = [{size}], strides = [1] : tensor_view<{size}xi8, strides=[1]>
+  %v = make_partition_view %t : {view}
+  %l = store_view_tko weak %x, %v[%z] : tile<{size}xi8>, {view}, tile<i32> -> token
+  return }}""")
+    kernel: Any = tilery.compile(module, engine="cpu")
+    raw = np.zeros(size, np.int8)
+    first, second = raw[: size // 2], raw[size // 2 :]
+    with pytest.raises(tilery.TileError) as caught:
+        kernel.launch(1, [first], buffers=[second], limits=Limits(seconds=0.001))
+    assert caught.value.kind is ErrorKind.TIMEOUT
+    assert not raw.any()
+    kernel.launch(1, [first], buffers=[second])
+    assert raw.all()

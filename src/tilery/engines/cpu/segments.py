@@ -1,38 +1,47 @@
 """Search for bytes in the memory that a kernel may access: the segments of the launch, and its own `alloca`s."""
 
+from .abi import STOP
+
 FIND = """
 define internal i1 @search(ptr %table, i64 %low, i64 %high, i1 %writes) nounwind {
 entry:
   %count = load i64, ptr %table
   br label %head
 head:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %body, label %none
-body:
-  %next = add i64 %i, 1
-  %at = mul i64 %i, 3
+  %first = phi i64 [ 0, %entry ], [ %above, %halve ]
+  %end = phi i64 [ %count, %entry ], [ %below, %halve ]
+  %more = icmp ult i64 %first, %end
+  br i1 %more, label %halve, label %last
+halve:
+  %sum = add i64 %first, %end
+  %middle = lshr i64 %sum, 1
+  %after = add i64 %middle, 1
+  %at = mul i64 %middle, 3
   %at1 = add i64 %at, 1
-  %at2 = add i64 %at, 2
-  %at3 = add i64 %at, 3
   %plow = getelementptr i64, ptr %table, i64 %at1
-  %phigh = getelementptr i64, ptr %table, i64 %at2
-  %pwrite = getelementptr i64, ptr %table, i64 %at3
   %l = load i64, ptr %plow
+  %begun = icmp ule i64 %l, %low
+  %above = select i1 %begun, i64 %after, i64 %first
+  %below = select i1 %begun, i64 %end, i64 %middle
+  br label %head
+last:
+  %any = icmp ne i64 %first, 0
+  br i1 %any, label %compare, label %none
+compare:
+  %next = mul i64 %first, 3
+  %next1 = sub i64 %next, 1
+  %phigh = getelementptr i64, ptr %table, i64 %next1
+  %pwrite = getelementptr i64, ptr %table, i64 %next
   %h = load i64, ptr %phigh
   %wr = load i64, ptr %pwrite
-  %c1 = icmp uge i64 %low, %l
-  %c2 = icmp ule i64 %high, %h
-  %c3 = icmp ult i64 %low, %high
+  %c1 = icmp ule i64 %high, %h
+  %c2 = icmp ult i64 %low, %high
   %may = icmp ne i64 %wr, 0
   %reads = xor i1 %writes, true
-  %c4 = or i1 %may, %reads
+  %c3 = or i1 %may, %reads
   %a = and i1 %c1, %c2
-  %b = and i1 %c3, %c4
-  %found = and i1 %a, %b
-  br i1 %found, label %yes, label %head
-yes:
-  ret i1 true
+  %b = and i1 %a, %c3
+  ret i1 %b
 none:
   ret i1 false
 }
@@ -50,11 +59,15 @@ yes:
   ret i1 true
 }
 """
-"""Whether bytes are in a segment of the launch, or in an `alloca`. Tables are counts, then bounds and permissions."""
-FIND_EACH = """
-define internal i1 @find_each(ptr %slots, i64 %own, ptr %box, i64 %rank, i64 %start, i64 %item, i1 %writes)
-    nounwind noinline {
+"""Whether bytes are in a segment of the launch, or in an `alloca`.
+
+Tables are counts, then bounds and permissions of segments in the order of their addresses.
+"""
+FIND_EACH = f"""
+define internal i64 @find_each(ptr %slots, i64 %own, ptr %control, ptr %box, i64 %rank, i64 %start, i64 %item,
+                              i1 %writes) nounwind noinline {{
 entry:
+  %pstop = getelementptr i64, ptr %control, i64 {STOP}
   br label %sizes
 sizes:
   %s = phi i64 [ 0, %entry ], [ %s1, %size ]
@@ -71,11 +84,15 @@ size:
 elements:
   %i = phi i64 [ 0, %sizes ], [ %i1, %next ]
   %more = icmp ult i64 %i, %total
-  br i1 %more, label %dims, label %yes
+  br i1 %more, label %look, label %yes
+look:
+  %stop = load atomic i64, ptr %pstop monotonic, align 8
+  %stops = icmp ne i64 %stop, 0
+  br i1 %stops, label %stopped, label %dims
 dims:
-  %d = phi i64 [ 0, %elements ], [ %d1, %dim ]
-  %rest = phi i64 [ %i, %elements ], [ %quotient, %dim ]
-  %at = phi i64 [ %start, %elements ], [ %moved, %dim ]
+  %d = phi i64 [ 0, %look ], [ %d1, %dim ]
+  %rest = phi i64 [ %i, %look ], [ %quotient, %dim ]
+  %at = phi i64 [ %start, %look ], [ %moved, %dim ]
   %placing = icmp ult i64 %d, %rank
   br i1 %placing, label %dim, label %element
 dim:
@@ -99,9 +116,14 @@ next:
   %i1 = add i64 %i, 1
   br label %elements
 yes:
-  ret i1 true
+  ret i64 0
 none:
-  ret i1 false
-}
+  ret i64 1
+stopped:
+  ret i64 -1
+}}
 """
-"""Whether every element of a box is found. The box has a count, at least 1, and a stride in bytes per dimension."""
+"""Look for every element of a box: 0 if all are found, 1 if one is not, and -1 if the launch is to stop.
+
+The box has a count, at least 1, and a stride in bytes per dimension.
+"""

@@ -129,9 +129,15 @@ def guard_box(
         for n, number in enumerate(number for dim in dims for number in (dim.count, dim.stride)):
             g.store("i64", number, g.at("i64", room, n))
         place = f"ptr {room}, i64 {len(dims)}, i64 {start}, i64 {s.item}"
-        found = g.let(f"call i1 @find_each(ptr %slots, i64 %own, {place}, i1 {flag})")
-    fault_if(g, s.fault, g.opposite(found))
-    g.jump(fine)
+        code = g.let(f"call i64 @find_each(ptr %slots, i64 %own, ptr %control, {place}, i1 {flag})")
+        lost = g.fresh("lost")
+        g.branch(g.test("eq", code, 0), fine, lost)
+        g.mark(lost)
+        missing = g.test("sgt", code, 0)
+        g.put(f"ret i64 {g.let(f'select i1 {missing}, i64 {s.fault + 1}, i64 -1')}")
+    else:
+        fault_if(g, s.fault, g.opposite(found))
+        g.jump(fine)
     g.mark(fine)
 
 

@@ -67,7 +67,7 @@ from ..loops.nodes import (
     Write,
     walk,
 )
-from ..registry import ELEMENTWISE
+from ..registry import ELEMENTWISE, HEAVY
 from ..text import BYTES, FOOTER, Number, Text, vector
 from ..tiles import element, register, stored
 from .buffers import Places, assign, size_of
@@ -78,9 +78,11 @@ from .nans import FINAL, LOOSE, Nans
 
 MAX_LINES = 300000
 """More than this takes LLVM too long."""
-LONG_TURN, LONG_LOOP = 2_000, 100_000
-"""Statements that are executed: in a turn of a loop, below which looking whether to stop would be felt; in a loop,
-above which it looks."""
+LOOKS = ((2_000, 100_000), (100, 30_000_000))
+"""Statements that are executed in a turn of a loop, and in the loop, from which on it looks whether to stop: it is not
+felt then, and no loop that does not look takes long."""
+HEAVY_WORK, GUARD_WORK = 40, 10
+"""Statements that take as long as a function, and as a check of an address."""
 GUESS = 16
 """Iterations of a loop whose bounds are not known."""
 MAX_WORK = 3_000_000
@@ -821,7 +823,7 @@ class Rendering(Text):
         self.mark(body)
         self.names[s.index] = index
         turn = _work(s.body)
-        if s.polls or (turn >= LONG_TURN and turn * _turns(s) >= LONG_LOOP):
+        if s.polls or any(turn >= least and turn * _turns(s) >= all_turns for least, all_turns in LOOKS):
             self.poll()
         self.targets.append((s, latch, done))
         self.scope(s.body)
@@ -903,6 +905,10 @@ def _work(body: list[Stmt]) -> int:
                 total += 1 + max(_work(s.then), _work(s.orelse))
             case Call():
                 total += 1000
+            case Apply() if type(s.op) in HEAVY:
+                total += HEAVY_WORK
+            case Guard():
+                total += GUARD_WORK
             case _:
                 total += 1
     return total

@@ -10,8 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import tilery
@@ -19,7 +22,7 @@ from support.oracle import ROOT
 
 pytest.importorskip("llvmlite")
 
-from tilery.engines.cpu.native import compiler, objects, process
+from tilery.engines.cpu.native import build, compiler, objects, process
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks at the processes of Linux")
 
@@ -139,6 +142,54 @@ def test_a_request_that_takes_too_long_is_given_up(stay: bool, monkeypatch: pyte
     assert eventually(lambda: not processes(os.getpid())), "it stopped compiling"
     monkeypatch.undo()
     assert compiles("after")
+
+
+# ---------------------------------------------------------------- kernels that LLVM does not manage
+
+ONE = "entry @one(%p: tile<ptr<i32>>) { %one = constant <i32: 1> : tile<i32> %t = store_ptr_tko weak %p, %one : "
+ONE += "tile<ptr<i32>>, tile<i32> -> token return }"
+
+
+@needs_x86
+@pytest.mark.parametrize(
+    ("text", "change", "why"),
+    [
+        (CRASH, {}, "SIGABRT"),
+        (SLOW, {"ceil": lambda seconds: 1}, "SIGXCPU"),
+        (SLOW, {"SECONDS": 0.1, "ceil": lambda seconds: 100}, "stopped after"),
+        (small("large"), {"MEMORY": 1 << 26}, "LLVM"),
+    ],
+    ids=["crash", "processor time", "time", "memory"],
+)
+def test_the_reference_engine_runs_what_llvm_does_not_manage(
+    text: str, change: dict[str, Any], why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A kernel whose compilation dies runs nevertheless, and the user is told; the next one is compiled as usual."""
+    monkeypatch.setenv("TILERY_CACHE_DIR", str(tmp_path / "cache"))
+    lower = build.lower_kernel
+
+    def lowered_badly(*args: Any) -> Any:
+        lowered = lower(*args)
+        assert lowered is not None
+        return replace(lowered, text=text)
+
+    monkeypatch.setattr(build, "lower_kernel", lowered_badly)
+    for name, value in change.items():
+        monkeypatch.setattr(compiler, name, value)
+    module = tilery.parse(ONE)
+    for _ in range(2 if why == "SIGXCPU" else 1):  # the second time, that it takes too long is known
+        with pytest.warns(RuntimeWarning, match=f"@one was not compiled.*{why}") as warned:
+            kernel: Any = tilery.compile(module, engine="cpu")
+        assert warned[0].filename == __file__
+        monkeypatch.setattr(compiler, "ceil", lambda seconds: pytest.fail("compiled again"))
+    out = np.zeros(1, np.int32)
+    kernel.launch(1, [out])
+    assert out[0] == 1 and kernel.lowered is None
+    monkeypatch.undo()
+    assert compiles("after")
+    again: Any = tilery.compile(tilery.parse(ONE.replace("i32: 1", "i32: 2")), engine="cpu")
+    again.launch(1, [out])
+    assert out[0] == 2 and again.lowered is not None
 
 
 # ---------------------------------------------------------------- processes that die

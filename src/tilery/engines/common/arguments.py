@@ -126,10 +126,10 @@ def _warn_about_strides(labels: Sequence[str], params: Sequence[Type], args: Seq
         if not {s for n, s in zip(array.shape, array.strides) if n > 1 and s != 1} <= passed:
             layout = f"shape {list(array.shape)}, strides {list(array.strides)}"
             why = "the kernel gets the address of its first element and no strides; copy it, or pass its strides too"
-            warnings.warn(f"{label} is not contiguous ({layout}): {why}", stacklevel=_levels_inside())
+            warnings.warn(f"{label} is not contiguous ({layout}): {why}", stacklevel=levels_inside())
 
 
-def _levels_inside() -> int:
+def levels_inside() -> int:
     """Return the `stacklevel` of a warning at the line that called tilery, for the function that warns."""
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
     frame, level = sys._getframe(1), 1

@@ -6,18 +6,21 @@ What is on disk is found by what the kernel computes, so that a kernel that was 
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 from weakref import WeakValueDictionary
 
 from ....analysis.fingerprint import fingerprint
 from ....ir import Refused, walk
 from ....ops import Entry, Module
+from ...common.arguments import levels_inside
 from ..abi import ALLOWED_SYMBOLS, Lowered, NotLowered, Specialisation, Target
 from ..passes.pipeline import lower_by_loops
 from . import pool, pool_ir
 from .compiler import (
     CACHE,
     CompilerError,
+    GaveUp,
     LargeFrame,
     compile_texts,
     digest,
@@ -42,10 +45,12 @@ def build(module: Module, entry: Entry, exact: bool, checks: frozenset[str] = fr
         return _restored(code.facts, entry), code
     kept = CACHE.get(key)
     facts = None if kept is None else json.loads(kept)
-    if facts == {}:
+    if facts is not None and "object" not in facts:
+        _warn_that_it_is_slow(entry, facts.get("why"))
         return None
     if facts is not None and (found := find_object(facts["object"], host())) is not None:
         return _restored(facts, entry), _loaded(key, facts, found)
+    why = None
     with Child() as child:  # the first one starts while this process lowers the kernel
         lowered = lower_kernel(module, entry, exact, host(), checks)
         if lowered is not None:
@@ -54,9 +59,19 @@ def build(module: Module, entry: Entry, exact: bool, checks: frozenset[str] = fr
                 data, *shared = compiled(lowered, texts, host(), child=child)
             except LargeFrame:
                 lowered = None
-        facts = _described(lowered, entry)
-        CACHE.put(key, json.dumps(facts).encode())
+            except GaveUp as error:
+                lowered, why = None, error
+        facts = {"why": why.message} if why is not None else _described(lowered, entry)
+        if why is None or why.again:
+            CACHE.put(key, json.dumps(facts).encode())
+    _warn_that_it_is_slow(entry, facts.get("why"))
     return None if lowered is None else (lowered, _loaded(key, facts, data, *shared))
+
+
+def _warn_that_it_is_slow(entry: Entry, why: str | None) -> None:
+    if why is not None:
+        message = f"@{entry.sym_name} was not compiled, so the reference engine runs it, which is slow: {why}"
+        warnings.warn(message, RuntimeWarning, stacklevel=levels_inside())
 
 
 def lower_kernel(
@@ -138,6 +153,9 @@ def compiled(
         raise
     except CompilerError as error:
         o = _blamed(lowered, error)
+        if isinstance(error, GaveUp):
+            error.message = f"{o.name}: {error.message}" if o is not None else error.message
+            raise
         name = o.name if o is not None else "entry"
         made = Refused(o or lowered.ops[0], f"{name}: cannot be compiled: {error.message.splitlines()[0]}")
         made.notes += [line for line in error.output.splitlines() if line.strip()][:8]

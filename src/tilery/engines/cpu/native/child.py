@@ -36,6 +36,7 @@ REQUEST = struct.Struct("<qqqq")
 ANSWER = struct.Struct("<qiqq")
 """The number of the request, the status of the process that compiled, the sizes of what it returned and complained."""
 IDLE = 60
+OUT_OF_MEMORY = "out of memory"
 ERRORS = 20_000
 """The bytes of complaints that are kept."""
 
@@ -154,7 +155,7 @@ def answer(request: dict[str, Any]) -> bytes:
             results.append(compile_text(text, request, *prepare(request, level)))
         said = {"sizes": [len(each) for each in results]}
     except (RuntimeError, MemoryError) as error:
-        said, results = {"error": str(error) or "out of memory", "text": len(results)}, []
+        said, results = {"error": str(error) or OUT_OF_MEMORY, "text": len(results)}, []
     return json.dumps(said).encode() + b"\n" + b"".join(results)
 
 

@@ -20,6 +20,7 @@ import llvmlite.binding as llvm
 from ....diag import ErrorKind, TileError
 from ...cache import DiskCache
 from ..abi import QUICKLY, Target
+from .child import OUT_OF_MEMORY
 from .process import Child, Request
 
 PASSES = ("always_inliner", "sroa", "simplify_cfg", "loop_rotate", "aggressive_dce")
@@ -28,6 +29,8 @@ LEVEL = 2
 """Of code generation."""
 MEMORY = 4 << 30
 SECONDS = 120
+OUT_OF_TIME = 24
+"""SIGXCPU, which Windows has no name for."""
 FRAME_WARNING = "stack frame size ("
 """LLVM's remark on a function whose frame is larger than its attribute `warn-stack-size`."""
 CACHE = DiskCache("cpu")
@@ -45,6 +48,12 @@ class CompilerError(TileError):
 
 class LargeFrame(CompilerError):
     """A function needs more of the stack than its attribute `warn-stack-size` allows."""
+
+
+class GaveUp(CompilerError):
+    """LLVM ran out of time or memory, or crashed: the text may be right. `again` says that it will whenever asked."""
+
+    again = False
 
 
 @cache
@@ -143,8 +152,12 @@ def _in_child(child: Child, texts: Sequence[str], target: Target, emit: str) -> 
     try:
         status, out, errors = child.run(Request(json.dumps(request).encode(), MEMORY, ceil(SECONDS)), 4 * SECONDS)
     except TimeoutError:
-        raise CompilerError(f"LLVM's process was stopped after {4 * SECONDS} seconds") from None
+        raise GaveUp(f"LLVM's process was stopped after {4 * SECONDS} seconds") from None
     line, _, content = out.partition(b"\n")
+    if status < 0 or (status and "MemoryError" in errors):
+        died = GaveUp(f"LLVM's process {_ending(status)}", errors)
+        died.again = status == -OUT_OF_TIME
+        raise died
     if status or not line:
         raise CompilerError(f"LLVM's process {_ending(status)}", errors)
     if FRAME_WARNING in errors:
@@ -152,7 +165,8 @@ def _in_child(child: Child, texts: Sequence[str], target: Target, emit: str) -> 
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
         message = answer["error"].strip()
-        raise CompilerError(f"LLVM: {message}", message, _line(message), answer["text"])
+        kind = GaveUp if message == OUT_OF_MEMORY else CompilerError
+        raise kind(f"LLVM: {message}", message, _line(message), answer["text"])
     results, at = [], 0
     for size in answer["sizes"]:
         results.append(content[at : at + size])

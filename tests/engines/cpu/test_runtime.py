@@ -263,11 +263,9 @@ def test_the_control_word_is_set_and_restored(kernel: Make, threads: int, module
 
 def test_a_crash_of_llvm_names_the_operation(kernel: Make) -> None:
     body = "  ; op 0\n  ; op 2\n  call void @llvm.nvvm.membar.gl()\n  ; op 3\n"
-    with pytest.raises(
-        Refused, match="load_ptr_tko: cannot be compiled: LLVM's process was ended by SIGABRT"
-    ) as caught:
-        kernel(body, head="declare void @llvm.nvvm.membar.gl()\n" + HEAD)
-    assert any("Cannot select" in note for note in caught.value.notes)
+    why = "@.* was not compiled.* load_ptr_tko: LLVM's process was ended by SIGABRT"
+    with pytest.warns(RuntimeWarning, match=why):
+        assert kernel(body, head="declare void @llvm.nvvm.membar.gl()\n" + HEAD).lowered is None
 
 
 def test_an_error_of_llvm_names_the_operation(kernel: Make) -> None:

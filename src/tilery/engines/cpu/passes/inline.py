@@ -83,6 +83,11 @@ class Access:
     form: Form | None
     guards: tuple[Guard, ...]
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What equal accesses have in common."""
+        return id(self.read), self.form and (self.form[0], frozenset(self.form[1].items()))
+
 
 @dataclass(slots=True, eq=False)
 class Producer:
@@ -434,6 +439,7 @@ class _Inliner:
             for s in places:
                 at = dict(zip(p.indices, s.index))
                 made.accesses += [Access(a.read, _moved(a.form, at, made), a.guards) for a in p.accesses]
+        made.accesses = list({a.place: a for a in made.accesses}.values())
         masked = {s.buffer for s in made.body if isinstance(s, Load) and s.mask is not None}
         made.inputs -= made.fused.keys() - masked
 

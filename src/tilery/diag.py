@@ -284,3 +284,24 @@ def suggest(word: str, known: Iterable[str]) -> tuple[str, ...]:
     longer = [each for each in words if len(word) > 1 and each.startswith(word)]
     near = get_close_matches(word, words, 1) or (longer if len(longer) == 1 else [])
     return (f"did you mean '{near[0]}'?",) if near else ()
+
+
+def shown(value: object) -> str:
+    """Return how an error names a value: numbers, text and short lists of them as Python writes them, others by type.
+
+    The representation of anything else is code of others, may be long, and that of an array reads memory.
+
+    >>> shown([1, 2.5, "x"]), shown(object()), shown(10**50)
+    ("[1, 2.5, 'x']", 'an object', 'an integer of 167 bits')
+    """
+    kind = type(value)
+    if kind is int and value.bit_length() > 128:  # type: ignore[attr-defined]
+        return f"an integer of {value.bit_length()} bits"  # type: ignore[attr-defined]
+    if kind in (list, tuple) and len(value) <= 8:  # type: ignore[arg-type]
+        opened, closed = "[]" if kind is list else "()"
+        items = [shown(each) if type(each) not in (list, tuple) else "..." for each in value]  # type: ignore[attr-defined]
+        return f"{opened}{', '.join(items)}{',' if kind is tuple and len(items) == 1 else ''}{closed}"
+    if kind in (int, float, bool, str, bytes, complex, type(None)):
+        text = repr(value)
+        return text if len(text) <= 80 else f"{text[:80]}..."
+    return f"{'an' if kind.__name__[:1].lower() in 'aeio' else 'a'} {kind.__name__}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import random
 import struct
@@ -89,3 +90,106 @@ def test_memory_of_a_gpu_is_named_and_the_reference_engine_refuses_it() -> None:
     assert (found.address, found.size, found.device) == (1 << 40, 16, DlpackDevice(dlpack.CUDA, 1))
     with pytest.raises(tilery.TileError, match="argument 0: the array is not in host memory"):
         tilery.compile(module).launch(1, [array, 0, 0, 0])
+
+
+# ---------------------------------------------------------------- whatever callers make
+
+
+class Whole(int):
+    """An integer whose methods raise."""
+
+    def __int__(self) -> int:
+        raise ZeroDivisionError
+
+    __repr__ = __index__ = __int__  # type: ignore[assignment]
+
+
+class Fraction(float):
+    def __float__(self) -> float:
+        raise ZeroDivisionError
+
+
+class Silent:
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
+class Told:
+    """An array that says where it is."""
+
+    def __init__(self, cuda: bool = False, **facts: Any) -> None:
+        told = {"data": (1 << 20, False), "shape": (4,), "typestr": "<f4", "version": 3} | facts
+        setattr(self, "__cuda_array_interface__" if cuda else "__array_interface__", told)
+
+
+def strided(shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    return np.lib.stride_tricks.as_strided(np.zeros(64, np.float32), shape, strides)
+
+
+ODD: dict[str, Any] = {
+    "strides that overflow": lambda: strided((3,), (1 << 62,)),
+    "strides that overflow downwards": lambda: strided((3,), (-(1 << 62),)),
+    "strides that overflow together": lambda: strided((2, 2), (1 << 62, 1 << 62)),
+    "the longest stride": lambda: strided((2,), (-(1 << 63),)),
+    "both ways": lambda: strided((2, 2), (1 << 62, -(1 << 62))),
+    "a stride that does not matter": lambda: strided((1,), (1 << 62,)),
+    "no elements": lambda: strided((0, 1 << 40), (1 << 62, 4)),
+    "backwards": lambda: np.zeros(64, np.float32)[::-1],
+    "one element for all": lambda: strided((1 << 40,), (0,)),
+    "broadcast": lambda: np.broadcast_to(np.zeros(1, np.float32), (64,)),
+    "rank 0": lambda: np.zeros((), np.float32),
+    "rank 64": lambda: np.zeros((1,) * 64, np.float32),
+    "rank 65": lambda: Told(shape=(1,) * 65),
+    "rank 65 on a GPU": lambda: Told(True, shape=(1,) * 65),
+    "strides on a GPU that overflow": lambda: Told(True, strides=(1 << 62,)),
+    "structured": lambda: np.zeros(4, [("a", "f4"), ("b", "i4")]),
+    "no bytes": lambda: np.zeros(4, "V0"),
+    "objects": lambda: np.zeros(4, object),
+    "text": lambda: np.array(["a", "bc"]),
+    "times": lambda: np.zeros(4, "M8[s]"),
+    "another byte order": lambda: np.zeros(4, ">f4"),
+    "unaligned": lambda: np.zeros(257, np.uint8)[1:].view(np.float32),
+    "strides within elements": lambda: np.zeros(9, np.dtype({"names": ["a"], "formats": ["f4"], "itemsize": 5}))["a"],
+    "at address 0": lambda: Told(data=(0, False)),
+    "a negative size": lambda: Told(shape=(-1,)),
+    "a memoryview": lambda: memoryview(bytearray(256)),
+    "an integer of 16,610 bits": lambda: 10**5000,
+    "an integer that raises": lambda: Whole(5),
+    "a float that raises": lambda: Fraction(5),
+    "no representation": Silent,
+    "a long list": lambda: [0.0] * 1000,
+}
+TAKES = {
+    "an array": ("tile<ptr<f32>>", None),
+    "a float": ("tile<f32>", None),
+    "an integer": ("tile<i64>", None),
+    "an array of cuTile": ("tile<ptr<f32>>, %s: tile<i64>, %t: tile<i64>", "cutile"),
+}
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+@pytest.mark.parametrize("takes", TAKES)
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_arguments_are_refused_or_work(odd: str, takes: str, engine: str) -> None:
+    """A launch never raises anything but TileError, on any argument, nor while it makes the text of the error."""
+    if engine == "cpu":
+        pytest.importorskip("llvmlite")
+    parameters, convention = TAKES[takes]
+    kernel: Any = tilery.compile(tilery.parse(f"entry @k(%p: {parameters}) {{ return }}"), engine=engine)
+    value = ODD[odd]()
+    for launch in (
+        lambda: kernel.launch(1, [value], convention=convention),
+        lambda: kernel.launch(1, [value], convention=convention, buffers=[value], sanitize="all"),
+        lambda: kernel.launch(1, [value], names=[value], limits=value),
+        lambda: kernel.launch([value, 1], [value], threads=value, batch=value),
+    ):
+        with contextlib.suppress(tilery.TileError):
+            launch()
+
+
+def test_the_memory_of_an_array_must_exist() -> None:
+    kernel = tilery.compile(tilery.parse("entry @k(%p: tile<ptr<f32>>) { return }"))
+    with pytest.raises(tilery.TileError, match=r"argument 0: there is no memory for an array at 0x.* with shape \[3\]"):
+        kernel.launch(1, [ODD["strides that overflow"]()])
+    with pytest.raises(tilery.TileError, match="there is no memory for an array at 0x0"):
+        kernel.launch(1, [Told(True, data=(0, False))])

@@ -14,19 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ...diag import TileError
+from ...diag import TileError, shown
 from ...floats.formats import nearest
 from ...ops import Entry
 from ...types import Ptr, Scalar, Tile, Type
 from .addresses import HoldsAddresses, MemoryRange
-from .arrays import is_array, locate, locate_argument
+from .arrays import LAST_ADDRESS, is_array, locate, locate_argument
 from .cutile_abi import ArrayExtent, expand
 from .tiles import pointee_bytes
 
 CUTILE_HINT = (
     "they fit if arrays are passed with shape and strides, as cuTile does: convention='cutile', or --convention cutile"
 )
-LAST_ADDRESS = (1 << 63) - 1
 Buffers = Iterable[Any]
 """Memory besides the arguments: arrays, pairs of address and size, or extents, which have names."""
 
@@ -54,7 +53,7 @@ def as_tuple(args: Sequence[Any]) -> tuple[Any, ...]:
 def check_names(names: Sequence[str]) -> Sequence[str]:
     """Return the names of arguments."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise TileError(f"names must be a list of strings, got {names!r}")
+        raise TileError(f"names must be a list of strings, got {shown(names)}")
     return names
 
 
@@ -164,7 +163,7 @@ def _slot(label: str, param: Type, value: Any, ranges: list[MemoryRange]) -> byt
 def _address(label: str, pointee: Scalar, value: Any, ranges: list[MemoryRange]) -> int:
     """Return the address of an array, whose memory is added to `ranges`, or a number as an address modulo 2**64."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        address = int(value)
+        address = _plain(value)
         if not -(1 << 63) <= address < 1 << 64:
             raise TileError(f"{label}: {address:#x} is not an address")
         return address % (1 << 64)
@@ -192,23 +191,30 @@ def scalar_bytes(label: str, element: Scalar, value: Any) -> bytes:
         raise TileError(f"{label}: cannot read this {type(value).__name__}: {error}") from None
     if element.is_int:
         if not isinstance(value, int):
-            raise TileError(f"{label}: expected an integer for {element}, got {value!r}")
-        number = int(value)
+            raise TileError(f"{label}: expected an integer for {element}, got {shown(value)}")
+        number = _plain(value)
         if not -(1 << element.bits) // 2 <= number < 1 << element.bits:
-            raise TileError(f"{label}: {number} does not fit in {element}")
+            raise TileError(f"{label}: {shown(number)} does not fit in {element}")
         return (number & (1 << element.bits) - 1).to_bytes(pointee_bytes(element), "little")
     if isinstance(value, bool) or not isinstance(value, (int, float, np.longdouble)):
-        raise TileError(f"{label}: expected a number for {element}, got {value!r}")
+        raise TileError(f"{label}: expected a number for {element}, got {shown(value)}")
     try:
-        wide = float(value)
+        wide = float.__float__(value) if isinstance(value, float) else float(_plain(value))
     except OverflowError:
-        wide = inf if value > 0 else -inf
+        wide = inf if _plain(value) > 0 else -inf
     if element.name == "f64":
         return struct.pack("<d", wide)
     if element.name in ("f32", "tf32"):  # memory holds a tf32 as an f32
         with np.errstate(all="ignore"):
             return np.float64(wide).astype(np.float32).tobytes()
     return _float_bits(element, wide).to_bytes(pointee_bytes(element), "little")
+
+
+def _plain(value: Any) -> Any:
+    """Return an integer without what its class makes of it; other numbers as they are."""
+    if isinstance(value, int):
+        return int.__index__(value)
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _float_bits(element: Scalar, number: float) -> int:

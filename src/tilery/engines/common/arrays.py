@@ -14,6 +14,8 @@ from . import dlpack
 from .addresses import HOST, DlpackDevice, HoldsAddresses, Layout, MemoryRange, runs_of
 from .tiles import pointee_bytes
 
+FIRST_ADDRESS, LAST_ADDRESS = 4096, (1 << 63) - 1
+"""The limits of addresses: no system has memory in the first page, and a tensor whose memory was freed begins there."""
 FOREIGN_ORDER = " in non-native byte order"
 """The end of the names of element types whose bytes are not in the order of this machine."""
 
@@ -32,6 +34,12 @@ class ArrayMemory(HoldsAddresses):
     writable: bool
     owner: object
     device: DlpackDevice = HOST
+
+    def __post_init__(self) -> None:
+        least = FIRST_ADDRESS if self.high > self.low else 0
+        if not least <= self.low <= self.high <= LAST_ADDRESS:
+            layout = f"shape {list(self.shape)} and strides {list(self.strides)}"
+            raise TileError(f"there is no memory for an array at {self.address:#x} with {layout}")
 
     @property
     def is_contiguous(self) -> bool:

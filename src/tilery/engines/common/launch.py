@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...diag import TileError
+from ...diag import TileError, shown
 from ...ops import Entry
 from .addresses import HoldsAddresses
 from .arguments import BoundArguments, Buffers, as_tuple, bind, check_buffers, check_names
@@ -106,20 +106,20 @@ class Launch(HoldsAddresses):
 def check_threads(threads: int) -> int:
     """Return a number of threads."""
     if not _is_count(threads):
-        raise TileError(f"the number of threads must be an integer, got {threads!r}")
+        raise TileError(f"the number of threads must be an integer, got {shown(threads)}")
     if threads < 1:
-        raise TileError(f"a launch needs at least one thread, got {threads}")
+        raise TileError(f"a launch needs at least one thread, got {shown(threads)}")
     if threads > MAX_THREADS:
-        raise TileError(f"a launch can use at most {MAX_THREADS} threads, got {threads}")
+        raise TileError(f"a launch can use at most {MAX_THREADS} threads, got {shown(threads)}")
     return threads
 
 
 def check_batch(batch: int) -> int:
     """Return a number of tile blocks to run at once."""
     if not _is_count(batch):
-        raise TileError(f"a batch must be an integer, got {batch!r}")
+        raise TileError(f"a batch must be an integer, got {shown(batch)}")
     if batch < 1:
-        raise TileError(f"a batch needs at least one tile block, got {batch}")
+        raise TileError(f"a batch needs at least one tile block, got {shown(batch)}")
     return batch
 
 
@@ -131,26 +131,26 @@ def check_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
     """Return the grid as three extents."""
     if type(grid) is int and 1 <= grid <= MAX_GRID:
         return grid, 1, 1
-    if isinstance(grid, np.ndarray):
+    if isinstance(grid, np.ndarray) and grid.size <= 3:
         grid = grid.reshape(-1).tolist()
     extents = list(grid) if isinstance(grid, Sequence) else [grid]
     if not 1 <= len(extents) <= 3 or any(not isinstance(n, (int, np.integer)) for n in extents):
-        raise TileError(f"a grid must be one to three integers, got {grid!r}")
+        raise TileError(f"a grid must be one to three integers, got {shown(grid)}")
     if any(not 1 <= n <= MAX_GRID for n in extents):
-        raise TileError(f"grid extents must be between 1 and {MAX_GRID}, got {', '.join(map(str, extents))}")
-    x, y, z = [int(n) for n in extents] + [1] * (3 - len(extents))
+        raise TileError(f"grid extents must be between 1 and {MAX_GRID}, got {', '.join(map(shown, extents))}")
+    x, y, z = [int(n) if isinstance(n, np.integer) else int.__index__(n) for n in extents] + [1] * (3 - len(extents))
     return x, y, z
 
 
 def check_limits(limits: Limits) -> Limits:
     """Return limits."""
     if not isinstance(limits, Limits):
-        raise TileError(f"limits must be a Limits, got {limits!r}")
+        raise TileError(f"limits must be a Limits, got {shown(limits)}")
     return limits
 
 
 def check_function(option: str, function: F) -> F:
     """Return the function that is the value of an option."""
     if not callable(function):
-        raise TileError(f"{option} must be a function, got {function!r}")
+        raise TileError(f"{option} must be a function, got {shown(function)}")
     return function

@@ -177,14 +177,14 @@ def test_odd_arguments_are_refused_or_work(odd: str, takes: str, engine: str) ->
     parameters, convention = TAKES[takes]
     kernel: Any = tilery.compile(tilery.parse(f"entry @k(%p: {parameters}) {{ return }}"), engine=engine)
     value = ODD[odd]()
-    for launch in (
-        lambda: kernel.launch(1, [value], convention=convention),
-        lambda: kernel.launch(1, [value], convention=convention, buffers=[value], sanitize="all"),
-        lambda: kernel.launch(1, [value], names=[value], limits=value),
-        lambda: kernel.launch([value, 1], [value], threads=value, batch=value),
+    for grid, options in (
+        (1, {"convention": convention}),
+        (1, {"convention": convention, "buffers": [value], "sanitize": "all"}),
+        (1, {"names": [value], "limits": value}),
+        ([value, 1], {"threads": value, "batch": value}),
     ):
         with contextlib.suppress(tilery.TileError):
-            launch()
+            kernel.launch(grid, [value], **options)
 
 
 def test_the_memory_of_an_array_must_exist() -> None:

@@ -61,7 +61,50 @@ LOAD = "%xK, %tK = load_view_tko weak %v[%zero] : VIEW, tile<i32> -> tile<64xf32
 STORE = "%uK = store_view_tko weak %yK, %v[%zero] : tile<64xf32>, VIEW, tile<i32> -> token "
 ATOMIC = "%oK, %tK = atomic_rmw_tko relaxed device %s, add, %zero : tile<ptr<i32>>, tile<i32> -> tile<i32>, token "
 LOOP = "for %iK in (%zero to %zero, step %zero) : tile<i32> { continue } "
+TILES = "tile<64xf32>"
+
+
+def chain(step: str) -> Callable[[int], str]:
+    """A kernel with many steps on the tile `%xK`, loaded through the pointers `%q`; what the last one makes is stored."""
+
+    def make(n: int) -> str:
+        body = "".join(step.replace("NEXT", str(k + 1)).replace("K", str(k)) for k in range(n)).replace("T", TILES)
+        return f"""entry @k(%p: tile<ptr<f32>>, %c: tile<i1>) {{
+          %i = iota : tile<64xi32> %seven = constant <i32: 7> : tile<64xi32>
+          %p0 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+          %p1 = broadcast %p0 : tile<1xptr<f32>> -> tile<64xptr<f32>>
+          %q = offset %p1, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+          %r0 = offset %q, %seven : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+          %x0, %t = load_ptr_tko weak %q : tile<64xptr<f32>> -> {TILES}, token {body}
+          %u = store_ptr_tko weak %q, %x{n} token=%t : tile<64xptr<f32>>, {TILES} -> token return }}"""
+
+    return make
+
+
+SUM = "(%aK: tile<f32>, %bK: tile<f32>) { %dK = addf %aK, %bK : tile<f32> yield %dK : tile<f32> } "
+TURN = "%fK = reshape %xK : T -> tile<8x8xf32> %gK = permute %fK [1, 0] : tile<8x8xf32> -> tile<8x8xf32> "
+CHAINS: dict[str, tuple[Callable[[int], str], int]] = {
+    "additions": (chain("%xNEXT = addf %xK, %x0 : T "), 200),
+    "functions": (chain("%xNEXT = exp %xK : T "), 200),
+    "shifted loads": (
+        chain(
+            "%rNEXT = offset %rK, %seven : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>> "
+            "%yK, %tK = load_ptr_tko weak %rNEXT : tile<64xptr<f32>> -> T, token %xNEXT = addf %xK, %yK : T "
+        ),
+        50,
+    ),
+    "permutations and sums": (chain(TURN + "%hK = reshape %gK : tile<8x8xf32> -> T %xNEXT = addf %hK, %xK : T "), 20),
+    "reductions": (
+        chain(
+            "%eK = reduce %xK dim=0 identities=[0.0 : f32] : T -> tile<f32> " + SUM + "%fK = reshape %eK : tile<f32> "
+            "-> tile<1xf32> %gK = broadcast %fK : tile<1xf32> -> T %xNEXT = subf %xK, %gK : T "
+        ),
+        30,
+    ),
+    "branches": (chain("%xNEXT = if %c -> (T) { %yK = addf %xK, %x0 : T yield %yK : T } else { yield %xK : T } "), 60),
+}
 SHAPES: dict[str, tuple[Callable[[int], str], int]] = {
+    **CHAINS,
     "shared operands": (shared_operands, 6),
     "nested ifs": (nested("if %c { ", "yield } "), 10),
     "very deep ifs": (nested("if %c { ", "yield } "), 120),
@@ -134,3 +177,11 @@ def test_a_constant_is_written_once() -> None:
       {uses} return }}""")
     text = lower(module, module.entries[0], named("avx2"), Specialisation()).text
     assert text.count("internal constant [256 x i8]") == 2
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_long_chains_are_compiled(name: str) -> None:
+    """What is fused is limited, not refused."""
+    make, size = CHAINS[name]
+    module = tilery.parse(make(4 * size))
+    assert lower(module, module.entries[0], named("avx2"), Specialisation()).text

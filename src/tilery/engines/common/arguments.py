@@ -198,10 +198,11 @@ def scalar_bytes(label: str, element: Scalar, value: Any) -> bytes:
         return (number & (1 << element.bits) - 1).to_bytes(pointee_bytes(element), "little")
     if isinstance(value, bool) or not isinstance(value, (int, float, np.longdouble)):
         raise TileError(f"{label}: expected a number for {element}, got {shown(value)}")
+    exact = _plain(value) if isinstance(value, int) else value
     try:
-        wide = float.__float__(value) if isinstance(value, float) else float(_plain(value))
+        wide = float.__float__(value) if isinstance(value, float) else float(exact)
     except OverflowError:
-        wide = inf if _plain(value) > 0 else -inf
+        wide = inf if exact > 0 else -inf
     if element.name == "f64":
         return struct.pack("<d", wide)
     if element.name in ("f32", "tf32"):  # memory holds a tf32 as an f32
@@ -210,11 +211,9 @@ def scalar_bytes(label: str, element: Scalar, value: Any) -> bytes:
     return _float_bits(element, wide).to_bytes(pointee_bytes(element), "little")
 
 
-def _plain(value: Any) -> Any:
-    """Return an integer without what its class makes of it; other numbers as they are."""
-    if isinstance(value, int):
-        return int.__index__(value)
-    return int(value) if isinstance(value, np.integer) else value
+def _plain(value: int | np.integer[Any]) -> int:
+    """Return an integer without what its class makes of it."""
+    return int.__index__(value) if isinstance(value, int) else int(value)
 
 
 def _float_bits(element: Scalar, number: float) -> int:

@@ -193,3 +193,5 @@ def test_the_memory_of_an_array_must_exist() -> None:
         kernel.launch(1, [ODD["strides that overflow"]()])
     with pytest.raises(tilery.TileError, match="there is no memory for an array at 0x0"):
         kernel.launch(1, [Told(True, data=(0, False))])
+    with pytest.raises(tilery.TileError, match="buffer 0: there is no memory of 4 bytes at 0x0"):
+        kernel.launch(1, [np.zeros(4, np.float32)], buffers=[(0, 4)])

@@ -65,7 +65,7 @@ TILES = "tile<64xf32>"
 
 
 def chain(step: str) -> Callable[[int], str]:
-    """A kernel with many steps on the tile `%xK`, loaded through the pointers `%q`; what the last one makes is stored."""
+    """A kernel with many steps on a tile `%xK`; the first is loaded through the pointers `%q`, the last one stored."""
 
     def make(n: int) -> str:
         body = "".join(step.replace("NEXT", str(k + 1)).replace("K", str(k)) for k in range(n)).replace("T", TILES)

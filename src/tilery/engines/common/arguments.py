@@ -19,7 +19,7 @@ from ...floats.formats import nearest
 from ...ops import Entry
 from ...types import Ptr, Scalar, Tile, Type
 from .addresses import HoldsAddresses, MemoryRange
-from .arrays import LAST_ADDRESS, is_array, locate, locate_argument
+from .arrays import FIRST_ADDRESS, LAST_ADDRESS, is_array, locate, locate_argument
 from .cutile_abi import ArrayExtent, expand
 from .tiles import pointee_bytes
 
@@ -147,7 +147,7 @@ def _buffer(extra: Any, label: str) -> MemoryRange:
 
 
 def _range(address: int, size: int, label: str) -> MemoryRange:
-    if address < 0 or size < 0 or address + size > LAST_ADDRESS:
+    if address < (FIRST_ADDRESS if size else 0) or size < 0 or address + size > LAST_ADDRESS:
         raise TileError(f"{label}: there is no memory of {size} bytes at {address:#x}")
     return MemoryRange(address, size, label)
 

@@ -73,3 +73,8 @@ def test_constants(part: str) -> None:
 @parts("passes/pipelines")
 def test_pipelines(part: str) -> None:
     check(part)
+
+
+@parts("passes/idioms")
+def test_idioms(part: str) -> None:
+    check(part)

@@ -9,6 +9,7 @@ from itertools import chain, islice
 
 from golden.branches import branch_kernel, choice_kernel, long_row
 from golden.expressions import assume_kernel, constant_kernel, expressions, float_constants, loop_kernel, pointer_kernel
+from golden.idioms import idiom_kernel
 from golden.launches import launched
 from golden.material import changed as changed_module
 from golden.material import modules, parsed, rng_of, stored
@@ -236,6 +237,31 @@ def to_pieces(part: int) -> Iterator[str]:
                 sizes = (-1, -1, -1, *(rng.choice((-1, 0, 3, 5, 8, 16, 31)) for _ in range(5)), 1)
                 changed = with_views(other, other.entries[0].sym_name, sizes)
                 yield "as it was" if changed is None else show(changed)
+
+
+@group("passes/idioms", 3)
+def on_idioms(part: int) -> Iterator[str]:
+    """Positions that wrap around, are limited or chosen, and loops: views and pieces leave the same memory."""
+    for number in range(100):
+        rng = rng_of("idioms", part, number)
+        text = idiom_kernel(rng)
+        m = parse(text)
+        assert not verify(m), verify(m)[0].message
+        values = [rng.choice((0, 1, 4, 7, 8, 13, 16, 17)), rng.choice((1, 3, 8, 15, 16, 31)), rng.choice((0, 1, 2, 5))]
+        grid = (rng.choice((1, 2, 3)), rng.choice((1, 1, 2)), 1)
+        bits = [-1 if rng.random() < 0.1 else value.bit_length() for value in values]
+        changed = with_views(m, "k", (-1, -1, *bits, *(n.bit_length() for n in grid)))
+        yield "as it was" if changed is None else f"{show(changed)} {[f.message for f in verify(changed)]}"
+        large = [rng.choice((-1, 0, 1, 4, 8, 12, 16, 24, 28, 30, 31)) for _ in range(6)]
+        other = with_views(m, "k", (-1, -1, *large))
+        yield "as it was" if other is None else show(other)
+        yield after(m, rng.choice(("simplify", "licm,cse", "fold-known", "loop-split,canonicalize")))
+        if changed is not None:
+            args = [{"region": at, "start": 1200, "length": 2000, "item": 4} for at in range(2)]
+            regions = [{"seed": 1, "size": 12800}] * 2
+            row = {"text": text, "entry": "k", "grid": grid, "regions": regions, "args": [*args, *values]}
+            before, now = launched(row, m), launched(row, changed)
+            assert before[1] == now[1] or not before[1] or not now[1], "views leave other memory than pointers"
 
 
 @group("passes/floats")

@@ -88,17 +88,26 @@ LOOKS = {
         "{launched} by launches alone, and rules objected to {twins} of the corrected twins, each time "
         "wrongly: in three of them they took accesses in branches that exclude each other for accesses of one "
         "execution. This was corrected, another rule learned that an earlier release may have published a store, and "
-        "launches also run tile blocks from the last to the first. Five are still open: a running maximum that starts "
-        "from zero, a softmax of no elements, an output that nobody writes, a flag that is used again before it is "
-        "cleared, which takes a schedule of its own, and slots of two tickets, which differ for two tile blocks if the "
-        "counter starts from one."
+        "launches also run tile blocks from the last to the first. Four of the five that were still open are found "
+        "since launches look for NaN that is stored, for a last tile block that does not come and in more schedules, "
+        "and a rule looks at what loops accumulate from. Slots of two tickets are open: they differ for two tile "
+        "blocks if the counter starts from one."
     ),
     "seventh": (
         "A [seventh set](../../tests/lint/seventh/README.md) of {of} kernels has the kinds of bug reports in public "
         "issue trackers of GPU kernels, and was committed before anything was run on it. {found} faults were found "
         "then, {percent:.0f} %, {launched} by launches alone, and a rule objected to {twins} of the corrected twins, "
-        "wrongly: it did not know that the first tile block skips a branch. This was corrected. A NaN that a softmax "
-        "of masked columns makes is still not reported."
+        "wrongly: it did not know that the first tile block skips a branch. This was corrected. The one that was "
+        "missed, the NaN of a softmax whose columns are all masked, is found since launches look for NaN that is "
+        "stored."
+    ),
+    "eighth": (
+        "An [eighth set](../../tests/lint/eighth/README.md) of {of} kernels has more kinds of bug reports in public "
+        "issue trackers, and was committed before anything was run on it. {found} faults were found then, "
+        "{percent:.0f} %, {launched} by launches alone, and rules objected to {twins} of the corrected twins as they "
+        "did to the faulty kernels, wrongly: one did not look at the part of a mask that is known, another took a "
+        "branch whose condition is always true for one that may be skipped. Both were corrected, and a rule learned "
+        "the third fault, an index that counts elements instead of tiles."
     ),
 }
 """What the first look at each set found."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import tilery
+from support.catalogue import read_cases
 from tilery.lint import RULES, Finding, Severity, fixed, lint
 from tilery.lint.pages import explain, page, pages
 from tilery.lint.suppress import with_comment
@@ -146,3 +149,49 @@ def test_what_an_accumulator_starts_from(start: str, step: str, kind: str, sever
     assert tilery.verify(module) == []
     found = [f.severity.value for f in lint(module, trial=False) if f.rule == "accumulator-start"]
     assert found == ([severity] if severity else [])
+
+
+EIGHTH = Path(__file__).parent / "eighth"
+
+
+def test_the_part_of_a_mask_that_is_known_counts() -> None:
+    text = """
+    entry @k(%p: tile<ptr<f32>>, %rows: tile<i32>) {
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %six = constant <i32: 6> : tile<i32>
+      %first = muli %x, %six : tile<i32>
+      %i = iota : tile<8xi32>
+      %end = constant <i32: WIDTH> : tile<8xi32>
+      %r1 = reshape %rows : tile<i32> -> tile<1xi32>
+      %r8 = broadcast %r1 : tile<1xi32> -> tile<8xi32>
+      %x1 = reshape %x : tile<i32> -> tile<1xi32>
+      %x8 = broadcast %x1 : tile<1xi32> -> tile<8xi32>
+      %a = cmpi less_than %i, %end, signed : tile<8xi32> -> tile<8xi1>
+      %b = cmpi less_than %x8, %r8, signed : tile<8xi32> -> tile<8xi1>
+      %mask = andi %a, %b : tile<8xi1>
+      %one = constant <f32: 1.0> : tile<8xf32>
+      %q = offset %p, %first : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+      %q1 = reshape %q : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %q8 = broadcast %q1 : tile<1xptr<f32>> -> tile<8xptr<f32>>
+      %to = offset %q8, %i : tile<8xptr<f32>>, tile<8xi32> -> tile<8xptr<f32>>
+      %t = store_ptr_tko weak %to, %one, %mask : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
+      return
+    }
+    """
+    assert [f.rule for f in findings(text.replace("WIDTH", "7"))] == ["neighbour-race"]
+    assert findings(text.replace("WIDTH", "6")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [("elements_instead_of_tiles", {"out-of-bounds"}), ("scratch_cleared_by_the_first_block", {"alloca-unwritten"})],
+)
+def test_faults_of_the_eighth_set_that_were_missed(name: str, rules: set[str]) -> None:
+    faulty, twin = read_cases(EIGHTH / f"{name}.mlir")
+    assert {f.rule for f in findings(faulty.text) if f.severity is not Severity.NOTE} == rules
+    assert [f for f in findings(twin.text) if f.severity is not Severity.NOTE] == []
+
+
+def test_two_tiles_for_each_position_are_no_mistake() -> None:
+    faulty, _ = read_cases(EIGHTH / "elements_instead_of_tiles.mlir")
+    assert findings(faulty.text.replace("%long = constant <i32: 16>", "%long = constant <i32: 2>")) == []

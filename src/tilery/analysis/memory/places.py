@@ -16,10 +16,12 @@ from ...attrs import MemoryScope
 from ...declare.fastclass import dataclass
 from ...ir import Op, Value
 from ...ops import (
+    AndI,
     Assume,
     AtomicCASTko,
     AtomicRedViewTko,
     AtomicRMWTko,
+    Broadcast,
     GetGlobal,
     LoadPtrTko,
     LoadViewTko,
@@ -27,6 +29,7 @@ from ...ops import (
     MakePartitionView,
     MakeStridedView,
     MakeTensorView,
+    Reshape,
     StorePtrTko,
     StoreViewTko,
 )
@@ -57,7 +60,9 @@ class MemoryAccess:
     """Equal for accesses to the same elements, in the same iteration of all loops around both."""
     address: LinearForm | None = None
     active: Array | None = None
-    """Which elements are accessed, where that is known; None for all, or where it is not."""
+    """Which elements may be accessed, as far as that is known; None for all."""
+    is_exact: bool = True
+    """Whether they are surely accessed; False if a mask is not known."""
 
     @property
     def is_weak(self) -> bool:
@@ -111,9 +116,31 @@ def _through_pointers(o: PointerAccess, known: LinearForms) -> MemoryAccess:
     place.address = known[pointer]
     place.key = ("pointers", place.size, place.address.key)
     if o.mask is not None:
-        active = known[o.mask].known
-        place.active = None if active is None else np.broadcast_to(active != 0, pointer.type.shape)
+        place.is_exact = known[o.mask].known is not None
+        active = _may_be_true(o.mask, known)
+        place.active = None if active is None else np.broadcast_to(active, pointer.type.shape)
     return place
+
+
+def _may_be_true(mask: Value, known: LinearForms, depth: int = 8) -> Array | None:
+    """Which elements of a mask may be true; None for all."""
+    numbers = known[mask].known
+    if numbers is not None:
+        return np.asarray(numbers != 0)
+    match mask.owner if depth else None:
+        case AndI() as o:
+            given = [_may_be_true(value, known, depth - 1) for value in (o.lhs, o.rhs)]
+            sides = [side for side in given if side is not None]
+            return np.logical_and.reduce(np.broadcast_arrays(*sides)) if sides else None
+        case Reshape() | Broadcast() as o:
+            inner = _may_be_true(o.source, known, depth - 1)
+            assert isinstance(o.source.type, Tile) and isinstance(o.result.type, Tile)
+            if inner is None:
+                return None
+            inner = np.broadcast_to(inner, o.source.type.shape)
+            shape = o.result.type.shape
+            return inner.reshape(shape) if isinstance(o, Reshape) else np.broadcast_to(inner, shape)
+    return None
 
 
 def _through_view(o: ViewAccess, known: LinearForms) -> MemoryAccess:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...analysis.memory.affine import has_form
 from ...analysis.memory.places import MemoryAccess
-from ...ir import Op, Value
+from ...ir import Block, Op, Value
 from ...ops import Alloca, Break, Continue, For, If, Loop, Return, Yield
 from ..facts import Facts
 from ..rule import ERROR, WARNING, Match, RuleFile
@@ -93,9 +93,18 @@ def _writes(ops: list[Op], stores: set[Op], facts: Facts) -> bool:
     for o in ops:
         if o in stores or (isinstance(o, (For, Loop)) and any(facts.is_inside(each, o) for each in stores)):
             return True
-        if isinstance(o, If) and len(o.blocks) == 2 and all(_ends_or_writes(b.ops, stores, facts) for b in o.blocks):
+        if isinstance(o, If) and all(
+            block is not None and _ends_or_writes(block.ops, stores, facts) for block in _branches(o, facts)
+        ):
             return True
     return False
+
+
+def _branches(o: If, facts: Facts) -> list[Block | None]:
+    """The branches that may be executed; None for one that is not there."""
+    condition = facts.ranges.constant(o.condition)
+    both = [o.thenRegion, o.elseRegion]
+    return both if condition is None else both[:1] if condition else both[1:]
 
 
 def _ends_or_writes(ops: list[Op], stores: set[Op], facts: Facts) -> bool:

@@ -78,8 +78,13 @@ def out_of_bounds(facts: Facts) -> Iterator[Match]:
 
 def _reach(place: MemoryAccess, facts: Facts) -> tuple[int, int] | None:
     """How far the elements that the first tile block accesses are from the start of their memory, if that is known."""
-    is_certain = place.mask is None or place.active is not None
-    if place.address is None or place.root is None or not place.size or not is_certain or not is_pointer(place.pointer):
+    if (
+        place.address is None
+        or place.root is None
+        or not place.size
+        or not place.is_exact
+        or not is_pointer(place.pointer)
+    ):
         return None
     numbers = place.numbers
     others = {value: factor for value, factor in place.address.terms.items() if value is not place.root}
@@ -88,6 +93,18 @@ def _reach(place: MemoryAccess, facts: Facts) -> tuple[int, int] | None:
     if _are_coordinates(others):
         return None if is_skipped_by_first(place.op, facts) else (int(numbers.min()), int(numbers.max()))
     return facts.extremes(place.op, LinearForm(others, numbers))
+
+
+SHORTEST = 4
+"""The shortest tile for which an index that is multiplied by its length counts as a mistake."""
+
+
+def _skips_tiles(form: LinearForm, step: int, size: int) -> bool:
+    """Whether a position times the length of a tile is outside of several tiles, but for the first tile block."""
+    if len(form.terms) != 1 or not _are_coordinates(form.terms):
+        return False
+    (times,) = form.terms.values()
+    return times == step >= SHORTEST and step < size <= (times + int(form.numbers.min())) * step
 
 
 def _are_coordinates(values: Iterable[Value]) -> bool:
@@ -113,6 +130,8 @@ def _tiles_outside(facts: Facts) -> Iterator[Match]:
             message = ""
             if size != DYNAMIC and least * step >= size:
                 message = f"the tile starts at element {least * step} along dimension {dim}, which has {size} elements"
+            elif size != DYNAMIC and _skips_tiles(form, step, size):
+                message = f"the index along dimension {dim} counts tiles, not elements: it is {step} times the position"
             elif _are_coordinates(form.terms) and form.numbers.min() < 0 and not is_skipped_by_first(place.op, facts):
                 message = f"the index along dimension {dim} is {int(form.numbers.min())}, before the first tile"
             elif form.terms and (reach := facts.extremes(place.op, form)) is not None:
@@ -292,8 +311,7 @@ def duplicate_elements(facts: Facts) -> Iterator[Match]:
         where = np.flatnonzero(active.reshape(-1))
         order = where[np.argsort(numbers.reshape(-1)[where], kind="stable")]
         near = np.flatnonzero(np.diff(numbers.reshape(-1)[order]) < max(1, place.size))
-        is_known = place.mask is None or place.active is not None
-        if any(is_known or _is_alike(place.mask, order[at], order[at + 1], facts) for at in near[:1]):
+        if any(place.is_exact or _is_alike(place.mask, order[at], order[at + 1], facts) for at in near[:1]):
             yield Match(place.op, f"{place.op.name}: two elements of the tile share memory")
 
 

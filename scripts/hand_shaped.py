@@ -161,7 +161,8 @@ INTRODUCTION = (
 )
 COLUMNS = {
     True: "Lowered and fell back count compilations, with and without `exact`: what fell back was run by the reference "
-    "engine and shows nothing. A fault is a kernel in which the reference engine reports an error.",
+    "engine and shows nothing. A fault is a kernel in which the reference engine reports an error. One kernel in ten "
+    "is also launched with checks of the sanitizer, on both engines; memory and reports must be the same.",
     False: "Skipped kernels have no single right answer on a GPU: accesses that only the order of the program orders, "
     "undefined values, errors or prints, or what the sanitizer sees before the engine runs: a race, such as a store "
     "two of whose elements are the same bytes, or a value in memory that nothing has defined. Refused ones the engine "

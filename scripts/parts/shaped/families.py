@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from . import control, functions, late, pointers, products, special, tiles, tokens, views
+from . import chains, control, functions, late, pointers, products, special, tiles, tokens, views
 from .case import Case
 
 FAMILIES: dict[str, Callable[[random.Random], Case]] = {
@@ -44,6 +44,7 @@ FAMILIES: dict[str, Callable[[random.Random], Case]] = {
         control.bounds,
         control.effects,
         control.shared_operands,
+        chains.chains,
         special.special_values,
         tokens.token_paths,
         tokens.written_operands,

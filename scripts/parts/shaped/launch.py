@@ -28,6 +28,8 @@ SECONDS = 20.0
 """How long an engine may run a launch."""
 OWN_CHILD = 50
 """One case of so many is compiled as a user's kernel is: by a process of its own, at the usual level."""
+CHECKS = "bounds,alignment,uninit,undefined,promise,nan"
+"""The checks that engine cpu compiles."""
 SAME, DIFFERS, OTHER_ERROR, ILLEGAL, CRASHED = "same", "differs", "other error", "illegal", "crashed"
 SKIPPED, REFUSED = "skipped", "refused"
 Left = tuple[str, list[bytes], str]
@@ -47,15 +49,16 @@ class Way:
     """Whether stores go past the caches, as those to large arrays do."""
     again: bool
     """Whether the kernel is launched a second time."""
+    checked: bool
+    """Whether it is also launched with checks of the sanitizer."""
 
 
 def way_of(seed: int) -> Way:
     rng = random.Random(f"way {seed}")
     level = rng.choice((0, 0, 2))
     own = rng.randrange(OWN_CHILD) == 0
-    return Way(
-        own, 2 if own else level, rng.random() < 0.5, rng.choice((1, 1, 2)), rng.random() < 0.25, rng.random() < 0.2
-    )
+    before, threads, streams = rng.random() < 0.5, rng.choice((1, 1, 2)), rng.random() < 0.25
+    return Way(own, 2 if own else level, before, threads, streams, rng.random() < 0.2, rng.random() < 0.1)
 
 
 def make(seed: int, family: str = "") -> tuple[str, Case]:
@@ -98,7 +101,21 @@ def run_case(seed: int, family: str, engine: str, exact: Sequence[bool], slots: 
         outcome, detail = judge(*pair, case.bounds if loose else {}, slots.starts(), engine == "cpu")
         if outcome != SAME:
             return found | {"outcome": outcome, "detail": f"{options}: {detail}"}
-    return found
+    return found | compare_checks(module, case, slots, way, found) if engine == "cpu" and way.checked else found
+
+
+def compare_checks(module: Any, case: Case, slots: Slots, way: Way, found: dict[str, Any]) -> dict[str, Any]:
+    """Launch a case on both engines with checks; return what to count if they do not report the same."""
+    seen = []
+    for engine, options in (("reference", {}), ("cpu", {"exact": True})):
+        watched = Sanitizer(CHECKS)
+        left = launch(module, case, engine, options, slots, way, found, watched)
+        seen.append((left, sorted(str(report) for report in watched.reports)))
+    (want, first), (left, second) = seen
+    outcome, detail = judge(want, left, {}, slots.starts(), True)
+    if outcome == SAME and first != second:
+        outcome, detail = DIFFERS, f"reports {first[:2]} / {second[:2]}"
+    return {} if outcome == SAME else {"outcome": outcome, "detail": f"checked: {detail}"}
 
 
 def launch(

@@ -16,12 +16,31 @@ from ..engines.common.numerics.convert import to_f64
 from ..engines.common.tiles import Array
 from ..engines.reference.access import Access
 from ..ir import Op
-from ..ops import AtomicRedViewTko, LoadViewTko, Reduce, Scan, Select, StoreViewTko
+from ..ops import (
+    AtomicRedViewTko,
+    Broadcast,
+    Cat,
+    Extract,
+    Insert,
+    LoadViewTko,
+    MmaF,
+    MmaFScaled,
+    Permute,
+    Reduce,
+    Reshape,
+    Scan,
+    Select,
+    StoreViewTko,
+)
 from ..types import TF32, Scalar, Tile, Type
 from .body import fold
 from .checks import Check, Rule, Step
 
 FINITE_MAKE_NAN, INFINITIES_MAKE_NAN = "finite numbers make NaN", "infinities make NaN"
+
+
+MOVES = (Broadcast, Cat, Extract, Insert, Permute, Reshape, Select)
+"""Operations whose results are elements of their operands, at other places."""
 
 
 def _float(type: Type) -> Scalar | None:
@@ -43,8 +62,8 @@ class Nan(Check):
     hint = True
 
     def watches(self, o: Op) -> bool:
-        # A NaN in the result of a load or a selection was there before.
-        return memory_ordering(o) is None and not isinstance(o, Select) and any(_float(v.type) for v in o.results)
+        # A NaN in the result of a load or of what moves elements was there before.
+        return memory_ordering(o) is None and not isinstance(o, MOVES) and any(_float(v.type) for v in o.results)
 
     def result(self, step: Step, result: Any) -> None:
         o = step.op
@@ -64,9 +83,9 @@ class Nan(Check):
             return
         finite = np.ones(made.shape, bool)
         number = np.ones(made.shape, bool)
-        for given in operands.values():
-            finite = finite & _alike(step.op, np.isfinite(given), made)
-            number = number & _alike(step.op, ~np.isnan(given), made)
+        for name, given in operands.items():
+            finite = finite & _alike(step.op, name, np.isfinite(given), made)
+            number = number & _alike(step.op, name, ~np.isnan(given), made)
 
         def values(where: tuple[int, ...]) -> dict[str, Any]:
             alike = {name: a for name, a in operands.items() if a.shape[1:] == made.shape[1:]}
@@ -96,11 +115,15 @@ def _float_operands(step: Step) -> Iterator[tuple[str, Array, Scalar]]:
                 yield f"{field.attr}[{number}]" if number else field.attr, array, kind
 
 
-def _alike(o: Op, good: Array, made: Array) -> Array:
-    """Whether elements of a result depend on good operands only.
+def _alike(o: Op, operand: str, good: Array, made: Array) -> Array:
+    """Whether elements of a result depend on good elements of an operand only.
 
-    Those are the ones at the same place, for a scan all up to there, and where shapes differ all of a tile block.
+    Those are the ones at the same place, for a scan all up to there, for a product a row or a column, and where shapes
+    differ all of a tile block.
     """
+    if isinstance(o, (MmaF, MmaFScaled)) and operand != "acc":
+        row: Array = good.all(axis=-1 if operand.startswith("lhs") else -2, keepdims=True)
+        return row
     if isinstance(o, Scan):
         axis = o.dim + 1
         so_far = np.logical_and.accumulate(np.flip(good, axis) if o.reverse else good, axis=axis)

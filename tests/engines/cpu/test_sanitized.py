@@ -189,3 +189,26 @@ def test_kernels_are_compiled_once_per_set_of_checks() -> None:
     for _ in range(2):
         kernel.launch(1, [np.ones(64, np.float32), np.zeros(64, np.float32), 64], sanitize="bounds,nan")
     assert list(kernel._checked) == [frozenset({"bounds", "nan"})]
+
+
+def test_pointers_that_are_computed_from_what_may_be_undefined(slow: list[str]) -> None:
+    """Elements outside of a tensor have no value, so whether an index has one is found out when the kernel runs."""
+    view = "partition_view<tile=(4), tensor_view<?xi32, strides=[1]>>"
+    module = tilery.parse(f"""entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{
+  %z = constant <i32: 0> : tile<i32>
+  %t = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xi32, strides=[1]>
+  %v = make_partition_view %t : {view}
+  %i, %k = load_view_tko weak %v[%z] : {view}, tile<i32> -> tile<4xi32>, token
+  %p1 = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %p4 = broadcast %p1 : tile<1xptr<i32>> -> tile<4xptr<i32>>
+  %q = offset %p4, %i : tile<4xptr<i32>>, tile<4xi32> -> tile<4xptr<i32>>
+  %x, %l = load_ptr_tko weak %q token=%k : tile<4xptr<i32>> -> tile<4xi32>, token
+  %m = store_view_tko weak %x, %v[%z] token=%l : tile<4xi32>, {view}, tile<i32> -> token
+  return }}""")
+    kernel: Any = tilery.compile(module, engine="cpu")
+    array = np.array([3, 2, 1, 0], np.int32)
+    sanitizer = Sanitizer("bounds,uninit")
+    kernel.launch(1, [array, 4], sanitize=sanitizer)
+    assert array.tolist() == [0, 1, 2, 3] and not sanitizer.reports and not slow
+    kernel.launch(1, [array, 3], sanitize=sanitizer)
+    assert sanitizer.reports and slow

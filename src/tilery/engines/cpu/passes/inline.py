@@ -328,16 +328,16 @@ class _Inliner:
         for b, p in reversed(list(self.waiting.items())):
             if b in wanted or (p.is_checked and p not in self.passed):
                 del self.waiting[b]
-                wanted |= self.materialise(p)
+                wanted |= self.materialise(p, set() if p in self.passed else p.passes)
         while found := wanted & self.waiting.keys():  # by a loop, they are loaded before they are made
             for b in found:
-                wanted |= self.materialise(self.waiting.pop(b))
+                wanted |= self.materialise(self.waiting.pop(b), set())
         for p in self.waiting.values():
             p.nest.body = []
 
-    def materialise(self, p: Producer) -> set[Buffer]:
-        """Fuse a nest; return what it loads."""
-        self.replace(p.nest, _Chosen(p.fused, p.passes))
+    def materialise(self, p: Producer, passes: set[Buffer]) -> set[Buffer]:
+        """Fuse a nest, which may do the checks of some tiles if it keeps its own; return what it loads."""
+        self.replace(p.nest, _Chosen(p.fused, passes))
         return {b for s in walk([p.nest]) for b in _needed_by(s)}
 
     # ------------------------------------------------------------ which tiles stay in buffers

@@ -198,8 +198,7 @@ class _Shadows:
                 if _is_source(s):
                     assert s.mask is not None
                     self.values[s.result] = b.opposite(s.mask)
-                elif s.result in self.undefined:
-                    assert s.mask is not None
+                elif s.result in self.undefined and s.mask is not None:  # its guard requires the address
                     self.values[s.result] = b.select(s.mask, DEFINED, self.of(s.other))
             case Write():
                 self.require(b, self.of(s.value), s.mask)

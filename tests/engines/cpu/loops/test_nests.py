@@ -14,15 +14,26 @@ from support.loops import load
 from tilery.engines.cpu.abi import Specialisation, Target
 from tilery.engines.cpu.loops.nodes import (
     Buffer,
+    Check,
+    Const,
     Declare,
     Float,
     If,
+    Int,
     Kernel,
+    Kind,
+    Load,
     Loop,
     Prefetch,
+    Read,
     Scope,
     Shuffle,
+    Stmt,
+    Store,
+    Value,
     Write,
+    index,
+    make_kernel,
     walk,
 )
 from tilery.engines.cpu.loops.verifier import verify
@@ -32,6 +43,7 @@ from tilery.engines.cpu.passes.inline import inline
 from tilery.engines.cpu.passes.pipeline import passes
 from tilery.engines.cpu.passes.side import fill_on_the_side
 from tilery.engines.cpu.passes.simplify import simplify
+from tilery.types import I1, I32, I64
 
 AVX512: Target = TARGETS["avx512"]
 EXACT = Specialisation(exact=True)
@@ -233,3 +245,37 @@ def test_squares_are_turned_in_registers(t: str, dtype: Any) -> None:
     out = np.zeros((4, 64, 32), dtype)
     load(module, *chosen).kernel().launch(1, [x, out])
     assert (out == x.transpose(0, 2, 1)).all()
+
+
+def test_checks_do_not_pass_to_a_load_that_may_not_run() -> None:
+    """A nest that may load each element does not do the checks; later ones load the buffer, because memory changed."""
+    place, yes = Value(I64, 1, "place"), Value(I1, 1, "yes")
+    kernel = make_kernel("k", [place, yes], [])
+    tile, one, two = (Buffer(I32, (4,), name=name) for name in ("tile", "one", "two"))
+
+    def nest(fill: Callable[[Value], list[Stmt]]) -> Loop:
+        i = Value(I64)
+        return Loop(Kind.PARALLEL, i, index(0), index(4), fill(i))
+
+    def checked(i: Value) -> list[Stmt]:
+        x, good = Value(I32), Value(I1)
+        return [Read(x, place), Int(good, "ne", (x, Const(I32, 5))), Check(good, 0), Store(tile, (i,), x)]
+
+    def perhaps(i: Value) -> list[Stmt]:
+        x = Value(I32)
+        return [If(yes, [Load(x, tile, (i,)), Store(one, (i,), x)])]
+
+    def copied(i: Value) -> list[Stmt]:
+        x = Value(I32)
+        return [Load(x, tile, (i,)), Store(two, (i,), x)]
+
+    def written(i: Value) -> list[Stmt]:
+        x, y = Value(I32), Value(I32)
+        return [Load(x, one, (i,)), Load(y, two, (i,)), Write(place, x), Write(place, y)]
+
+    body: list[Stmt] = [*(Declare(b) for b in (tile, one, two)), nest(checked), nest(perhaps)]
+    body += [Write(place, Const(I32, 1)), nest(copied), nest(written)]
+    kernel.body.append(Loop(Kind.GRID, Value(I64), index(0), index(1), body))
+    inline(kernel)
+    inside = {id(each) for s in walk(kernel.body) if isinstance(s, If) for each in walk(s.then)}
+    assert [s for s in walk(kernel.body) if isinstance(s, Check) and id(s) not in inside]

@@ -122,7 +122,7 @@ def _alike(o: Op, operand: str, good: Array, made: Array) -> Array:
     differ all of a tile block.
     """
     if isinstance(o, (MmaF, MmaFScaled)) and operand != "acc":
-        row: Array = good.all(axis=-1 if operand.startswith("lhs") else -2, keepdims=True)
+        row: Array = np.asarray(good.all(axis=-1 if operand.startswith("lhs") else -2, keepdims=True))
         return row
     if isinstance(o, Scan):
         axis = o.dim + 1

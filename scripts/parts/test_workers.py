@@ -19,7 +19,9 @@ from .random_mutants import plain
 
 Batch = dict[str, list[str]]
 """Test files, each with the tests of it that shall run, with or without parameters; without any, all."""
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "*cache*", "build", "dist", "*.egg-info", "shared", ".jobs")
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "build", "dist", "*.egg-info", "shared", ".jobs"
+)
 PATIENCE = 10.0
 """The seconds that a test may take beyond three times those that it took before."""
 CLOCK = struct.Struct("d")

@@ -269,6 +269,8 @@ def chosen_laws(bits: int) -> Iterator[str]:
             mask = k.put(text % ((made, second) if at % 2 else (second, made)), k.mask)
             arms = (("%x", "%y"), (first, second), (made, second), ("%x", first), ("%y", made))[at % 5]
             k.put(f"select {mask}, {arms[0]}, {arms[1]} : {k.mask}, {k.type}")
+            yes, no = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 2), (0, 0))[at % 6]
+            k.put(f"select {mask}, {k.constant(yes)}, {k.constant(no)} : {{m}}, {k.type}")
             other = k.put(text % ("%x", "%y"), k.mask)
             k.hide()
             k.put(f"{('andi', 'ori', 'xori')[at % 3]} {mask}, {(other, '%m')[at % 2]} : {{m}}", k.mask)

@@ -83,3 +83,8 @@ def test_characters(part: str) -> None:
 @parts("text/nested")
 def test_nested(part: str) -> None:
     check(part)
+
+
+@parts("text/spaced")
+def test_spaced(part: str) -> None:
+    check(part)

@@ -23,3 +23,8 @@ def test_corners(part: str) -> None:
 @parts("verifier/again")
 def test_again(part: str) -> None:
     check(part)
+
+
+@parts("verifier/beside")
+def test_beside(part: str) -> None:
+    check(part)

@@ -439,6 +439,37 @@ def each_word(part: int) -> Iterator[str]:
             yield shown + (recovered(before + after) if number % 2 else "")
 
 
+GAPS = (
+    " // c\n",
+    "\n",
+    "\r\n",
+    "\t",
+    "\r",
+    " // é\n // d\n\n",
+    "\0",
+    "/",
+    "//\n",
+    " \n\n  ",
+    "\u00a0",
+    "\f",
+    "// x\r",
+    ";",
+)
+
+
+@group("text/spaced", 3)
+def each_gap(part: int) -> Iterator[str]:
+    """Comments, line ends and stray characters before each word in turn, and before the place of a missing one."""
+    for turn, text in enumerate(islice(examples(), part, None, 3)):
+        for number, found in enumerate(_WORD.finditer(text)):
+            gap, other = (GAPS[(number * step + turn) % len(GAPS)] for step in (1, 3))
+            before, word, after = text[: found.start()], found[0], text[found.end() :]
+            rows = [parsed(before + gap + word + after), brief(f"{before}{other}{after}"), brief(before + other)]
+            if number % 4 == 0:
+                rows.append(recovered(before + gap + after))
+            yield "\n".join(rows)
+
+
 def body_of(text: str) -> int:
     """Return where the part of a text begins that is its own."""
     return text.find("{") if text.startswith(f"entry @k({HEAD}") else 0

@@ -10,8 +10,9 @@ from golden.material import changeable, modules, parsed, rng_of
 from golden.material import changed as changed_module
 from golden.shown import error, findings
 from golden.table import group
+from support.mutation import mutate
 from tilery.diag import TileError
-from tilery.ir import walk
+from tilery.ir import clone, walk
 from tilery.ops import Module
 from tilery.text.parse.parser import parse
 from tilery.verifier.verify import Hints, verify
@@ -47,6 +48,26 @@ def changed(part: int) -> Iterator[str]:
         if (m := changed_module(rng)) is None:
             continue
         yield verified(m, number)
+
+
+@group("verifier/beside")
+def beside() -> Iterator[str]:
+    """Kernels with a change or two, beside the same kernels without it, from which too much may be remembered."""
+    for number in range(350):
+        rng = rng_of("beside", number)
+        legal = rng.choice(changeable())
+        try:
+            other = mutate(legal, rng)
+        except (TileError, IndexError):
+            continue
+        for entry in other.entries:
+            entry.sym_name += "_2"
+        both: Module = clone(legal)
+        if number % 2:
+            both.body.ops += other.body.ops
+        else:
+            both.body.ops[:0] = other.body.ops
+        yield verified(both, number)
 
 
 @group("verifier/corners", 2)

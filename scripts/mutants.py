@@ -275,22 +275,27 @@ def page(args: argparse.Namespace) -> int:
     lines = ["# Random mutants", "", *map(checkout.fill, INTRODUCTION), "", *TABLE]
     drawn = parts(args.count)
     judged = {title: [each for each in part if each.id in found] for title, part in drawn.items()}
-    for title, part in judged.items():
-        if not part:
-            continue
-        counts = Counter(EQUAL if each.id in equal else found[each.id]["found"] for each in part)
-        early = sum(found[each.id].get("unasked", 0) > 0 for each in part if each.id not in equal)
-        cells = [title, len(drawn[title]), len(part), counts[NOTICED], f"{100 * counts[NOTICED] / len(part):.1f} %"]
-        cells += [counts[EQUAL], counts[MISSED], early]
-        cells += [f"{100 * counts[NOTICED] / max(len(part) - counts[EQUAL], 1):.1f} %"]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    lines += ["", "## Open mutants that were not noticed", "", "| | place | change | because |", "|---|---|---|---|"]
-    for each in [*judged[OPEN], *judged[SECOND_OPEN]]:
-        if found[each.id]["found"] == MISSED:
-            why = f"equal: {equal[each.id]}" if each.id in equal else f"**missed** {missed.get(each.id, '')}"
-            more = " (not all tests were asked)" if found[each.id].get("unasked", 0) and each.id not in equal else ""
-            place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
-            lines.append(f"| {each.id} | {place} | {each.change} | {why.rstrip()}{more} |")
+    reported = [title for title in REPORTED if judged[title]]
+    sums = {title: [title] for title in reported} | {"the second draw": [SECOND_OPEN, SECOND_HELD_OUT]}
+    for title, titles in sums.items():
+        part = [each for name in titles for each in judged[name]]
+        lines.append(row_of(title, sum(len(drawn[name]) for name in titles), part, found, equal))
+    for title in reported:
+        lines += [
+            "",
+            f"## Mutants that were not noticed: {title}",
+            "",
+            "| | place | change | because |",
+            "|---|---|---|---|",
+        ]
+        for each in judged[title]:
+            if found[each.id]["found"] == MISSED:
+                why = f"equal: {equal[each.id]}" if each.id in equal else f"**missed** {missed.get(each.id, '')}"
+                more = (
+                    " (not all tests were asked)" if found[each.id].get("unasked", 0) and each.id not in equal else ""
+                )
+                place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
+                lines.append(f"| {each.id} | {place} | {each.change} | {why.rstrip()}{more} |")
     controls = [row for row in found.values() if "name" not in row]
     said = (
         f" {len(controls)} copies without a change were judged too; tests failed in "
@@ -301,26 +306,44 @@ def page(args: argparse.Namespace) -> int:
     return 0
 
 
+def row_of(title: str, drawn: int, part: list[Mutant], found: Results, equal: dict[str, str]) -> str:
+    """Return the row of the table for some mutants."""
+    counts = Counter(
+        EQUAL if found[each.id]["found"] == MISSED and each.id in equal else found[each.id]["found"] for each in part
+    )
+    noticed = [each for each in part if found[each.id]["found"] == NOTICED]
+    late = sum("ran" in found[each.id] for each in noticed)
+    early = sum(
+        found[each.id]["found"] == MISSED and found[each.id].get("unasked", 0) > 0
+        for each in part
+        if each.id not in equal
+    )
+    cells = [title, drawn, len(part), len(noticed) - late, late, counts[EQUAL], counts[MISSED], early]
+    cells += [f"{100 * counts[NOTICED] / max(len(part) - counts[EQUAL], 1):.1f} %"]
+    return f"| {' | '.join(map(str, cells))} |"
+
+
 INTRODUCTION = (
     "`scripts/mutants.py` wrote this page. Each mutant changes one operator, constant, condition or order of two "
     "arguments in ops, bytecode, text, verifier, passes or the reference engine; a hash of the place chooses it. "
-    "The digests of `tests/golden` are asked first, then other tests, until one fails. Three of ten mutants are "
-    "held out: tests were written for the others, the open ones, alone. The second draw comes from other places "
-    "than the first. A mutant is called equal if no input shows a difference, or only one in speed; the reasons "
-    "are below.",
+    "The digests of `tests/golden` are asked first, then other tests, those that execute the place before all others, "
+    "until one fails. Three of ten mutants of a draw are held out: tests were written for the others, the open ones, "
+    "alone, and what was not noticed of the held-out and of the fresh ones was looked at only after the last test was "
+    "written. Each draw comes from other places than those before it. A mutant is called equal if no input shows a "
+    "difference, or only one in speed; the reasons are below.",
 )
 TABLE = [
-    "| mutants | drawn | judged | noticed | of those judged | equal to the original | missed | of these, tests left to "
-    "ask | noticed of those that differ |",
+    "| mutants | drawn | judged | noticed by the digests | by other tests | equal to the original | missed "
+    "| of these, tests left to ask | noticed of those that differ |",
     "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
 ]
+REPORTED = (SECOND_OPEN, SECOND_HELD_OUT, FRESH)
 NOT_MEASURED = (
-    "Not all drawn mutants were judged: those that were are an even sample of each part, which a hash chooses. "
-    "Held-out mutants were asked of the digests alone, up to 20 seconds of them each, and no equal ones were "
-    "looked for among them; nor are they listed. Open ones that the digests did not notice were then asked of the "
-    "tests of the room that they are in, not of the whole suite. Both would notice more. Tests that need NVIDIA's "
-    "tools, Z3, torch or a language client took no part where those are not installed. Changes of text, such as "
-    "messages and names, and of several places at once are not among the mutants."
+    "The digests were asked up to 16 seconds of rows for each mutant. The other tests are those of the core; tests of "
+    "the engines cpu and gpu, frontends, explorer, judge and site were not asked, nor were those that execute nothing "
+    "of the changed line. A mutant that a row or a test noticed on an earlier state of the tests is not asked again if "
+    "that row or test is the same. Tests that need NVIDIA's tools, the corpus, Z3 or a language client took no part. "
+    "Changes of text, such as messages and names, and of several places at once are not among the mutants."
 )
 EQUAL = "equal"
 

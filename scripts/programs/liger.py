@@ -18,6 +18,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 import tomllib
 from collections import Counter, deque
@@ -39,6 +40,7 @@ HELD_OUT = tomllib.loads(Path(__file__).with_name("held_out.toml").read_text("ut
 REASONS = {
     "needs another transformers": r"(Import|Attribute|ModuleNotFound)Error.*transformers",
     "Liger's cuTile kernel has no such option": r"NotImplementedError: cuTile .* does not support",
+    "Liger's cuTile kernel takes bf16 only": r"TypeError: cuTile FLCE supports BF16 input",
     "Liger's cuTile function has fewer parameters than its Triton twin": r"TypeError: Liger\w+\.forward\(\) takes",
 }
 """Why a test cannot pass here whatever tilery does, by a pattern of its error."""
@@ -79,7 +81,8 @@ def files(folder: Path) -> list[str]:
     return [name for name in names if (tests / name).exists()]
 
 
-LETTERS = {"PASSED": ".", "FAILED": "F", "ERROR": "F", "SKIPPED": "s"}
+TESTS = "test/transformers/"
+LETTERS = {"passed": ".", "failed": "F", "skipped": "s"}
 STOPPED, NOT_RUN = "T", " "
 """Further letters of the outcomes of a file, which have one for each test in order."""
 
@@ -93,9 +96,10 @@ def run(args: argparse.Namespace) -> bool:
     found = load(args.results)
     for name, own in tests.items():
         if not args.resume or name not in found:
-            facts = {"seconds": 0, "why": {}, "engine": args.engine, "limit": args.limit, "code": engine_code()}
-            found[name] = facts | {"revision": revision(folder), "outcomes": NOT_RUN * len(own)}
-    pieces, lock = deque(turns(found, tests, args.piece)), Lock()
+            facts = {"seconds": 0, "why": {}, "engine": args.engine, "codes": [], "revision": revision(folder)}
+            found[name] = facts | {"outcomes": NOT_RUN * len(own)}
+        found[name]["limit"] = args.limit
+    pieces, lock, code = deque(turns(found, tests, args.piece)), Lock(), engine_code()
 
     def work() -> None:
         while time.monotonic() < end and (piece := pieces.popleft() if pieces else None):
@@ -104,6 +108,7 @@ def run(args: argparse.Namespace) -> bool:
             with lock:
                 if left := put(found[name], numbers, tests[name], ended):
                     pieces.append((name, left))
+                found[name]["codes"] = sorted({*found[name].get("codes", []), code})
                 args.results.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
                 print(name, found[name]["outcomes"], found[name]["seconds"], flush=True)
 
@@ -154,12 +159,14 @@ class Ended(NamedTuple):
 
 def run_piece(args: argparse.Namespace, tests: list[str], left: float) -> Ended:
     """Run some tests of a file in a process, until its limit or the deadline."""
-    start = time.monotonic()
-    most = min(left, PATIENCE * args.limit)
-    status, text, used = pytest(args, tests, args.limit, "-v", "--tb=line", "-rfE", wall=most)
-    said = dict(re.findall(r"^test/transformers/(\S+::.*?) (PASSED|FAILED|SKIPPED|ERROR)\b", text, re.M))
-    letters = {test: LETTERS[word] for test, word in said.items()}
-    return Ended(status, letters, reasons(text), used, status is None and time.monotonic() - start >= left - 1)
+    start, most = time.monotonic(), min(left, PATIENCE * args.limit)
+    with tempfile.TemporaryDirectory() as folder:
+        status, _, used = pytest(args, tests, args.limit, "-q", "--tilery-results", folder, wall=most)
+        lines = [line for each in Path(folder).glob("*.jsonl") for line in each.read_text("utf-8").splitlines()]
+    rows = [row for row in map(json.loads, lines) if "outcome" in row]
+    letters = {row["test"].removeprefix(TESTS): LETTERS[row["outcome"]] for row in rows}
+    why = Counter(reason(row) for row in rows if row["outcome"] == "failed")
+    return Ended(status, letters, dict(why), used, status is None and time.monotonic() - start >= left - 1)
 
 
 def pytest(args: argparse.Namespace, tests: list[str], limit: int, *options: str, **more: Any) -> Any:
@@ -172,13 +179,10 @@ def pytest(args: argparse.Namespace, tests: list[str], limit: int, *options: str
     return limited([*command, *(f"test/transformers/{test}" for test in tests)], limit, cwd=args.liger, env=own, **more)
 
 
-def reasons(text: str) -> dict[str, int]:
-    """Count the reasons of the tests that fail, by the lines of pytest's summary."""
-    found = Counter[str]()
-    for line in re.findall(r"^(?:FAILED|ERROR) \S+.*$", text, re.M):
-        _, _, said = line.partition(" - ")
-        found[known_reason(said or line) or said[:100] or "no reason"] += 1
-    return dict(found)
+def reason(row: dict[str, Any]) -> str:
+    """Return why a test fails, in short."""
+    said = f"{row.get('error')}: {row.get('message', '')}".replace("\n", " ")
+    return known_reason(said) or said[:100]
 
 
 def known_reason(said: str) -> str:
@@ -187,10 +191,10 @@ def known_reason(said: str) -> str:
 
 
 INTRODUCTION = """\
-`scripts/programs/liger.py` wrote this page. It runs the tests of Liger's cuTile backend without a GPU: those of the
-backend itself, and those of each operation that it has, some of which compare it with Liger's kernels in Triton, so
-that kernels of both languages run. Each file runs in the order of its tests, in processes of some tests. A test may
-take {limit} s of processor time."""
+`scripts/programs/liger.py` wrote this page. It runs the tests of Liger's cuTile backend without a GPU: those of the \
+backend itself, and those of each operation that it has, some of which compare it with Liger's kernels in Triton, so \
+that kernels of both languages run. Each file runs in the order of its tests, in processes of some tests. A test may \
+take {limit} s of processor time. Engine cpu was as it is in {codes}, git's name for its folder."""
 NOT_MEASURED = """\
 What was not run, for time, and what was stopped: most of these tests have logits of 4096 x 32000. Tests of other
 backends. Nothing here ran on a GPU."""
@@ -199,7 +203,9 @@ backends. Nothing here ran on a GPU."""
 def page(found: Found) -> str:
     """Write the page."""
     limit = " to ".join(sorted({str(facts.get("limit", 60)) for facts in found.values()}, key=int))
-    lines = ["# Liger's cuTile kernels, without a GPU", "", INTRODUCTION.format(limit=limit), ""]
+    codes = ", ".join(sorted({f"`{code}`" for facts in found.values() for code in facts.get("codes", [])}))
+    said = INTRODUCTION.format(limit=limit, codes=codes or "another state")
+    lines = ["# Liger's cuTile kernels, without a GPU", "", checkout.fill(said), ""]
     for title, names in parted(found, HELD_OUT):
         outside = sum(count for name in names for why, count in found[name]["why"].items() if known_reason(why))
         total = Counter("".join(found[name]["outcomes"] for name in names))

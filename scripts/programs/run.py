@@ -48,7 +48,8 @@ class Program(NamedTuple):
 
     def command(self, engine: str) -> list[str]:
         """Return the command without the interpreter."""
-        return ["tilery", "cutile", "run", "--engine", engine, self.script]
+        more = ["--triton"] if self.listed("kernels_in_triton_too") else []
+        return ["tilery", "cutile", "run", "--engine", engine, *more, self.script]
 
 
 def programs() -> Iterator[Program]:

@@ -16,6 +16,7 @@ import argparse
 import json
 import math
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -267,7 +268,7 @@ def run(args: argparse.Namespace) -> None:
     here = sorted(os.sched_getaffinity(0))
     for number in range(args.jobs):
         cores.put(here[number] if 1 < args.jobs <= len(here) else -1)
-    code = engine_code()
+    code, where = engine_code(), f"Python {platform.python_version()}, torch {version('torch')}, {os.cpu_count()} cores"
     with ProcessPoolExecutor(args.jobs, context, settle, (cores,)) as pool:
         waiting = {pool.submit(run_task, task): task for task in tasks(args, code)}
         for done in as_completed(waiting):
@@ -275,7 +276,7 @@ def run(args: argparse.Namespace) -> None:
                 task, counts = waiting[done], Counter(row["outcome"] for row in rows)
                 reasons = [row["reason"] for row in rows if "reason" in row]
                 print(task.suite, task.name, dict(counts), *reasons[:3], flush=True)
-                marked = [row | {"code": code} for row in rows]
+                marked = [row | {"code": code, "where": where} for row in rows]
                 add(args.results, {task.suite: {key_of(task.engine): {task.name: marked}}}, code)
 
 
@@ -330,15 +331,15 @@ def page() -> str:
         "`scripts/triton_suites/suites.py` wrote this page. It runs public kernels and their tests without a GPU. A",
         "program of TritonBench-G, which collects 184 of them from public repositories, passes if it ends without an",
         "error: it has no expected results. Tests of the other suites compare with torch. Of each test function the",
-        f"smallest case runs. A program or test may take {SECONDS} seconds on a busy machine (TritonBench-G: 240). A",
+        f"smallest case runs. A program or test may take {SECONDS} seconds (some programs of TritonBench-G had 240). A",
         "third of the files was held out, by `heldout.toml`: no rule was written for them. Of the suites that were",
         "added last (FlagGems, Mamba, LightLLM, vLLM) all files were listed before the first was run. Tests of several",
         "GPUs and of kernels in other languages are left out. `final` counts the files of which every test ran with",
         f"engine cpu as it is in `{final}`, git's name for its folder; the others ran with earlier states.",
         "",
         "| suite | engine, Triton | files | run | final | passed | failed "
-        "| failed before a launch | too long | skipped |",
-        "|---|---|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| failed before a launch | too long | skipped | where |",
+        "|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     for suite, title in TITLES.items():
         for engine, files in sorted(data.get(suite, {}).items()):
@@ -352,11 +353,12 @@ def page() -> str:
                 if not ran:
                     continue
                 whole = sum(all(row.get("code") == final for row in found) for found in ran)
-                numbers = [f"{len(ran)} of {total}", whole, *cells]
+                places = sorted({row["where"] for found in ran for row in found if "where" in row})
+                numbers = [f"{len(ran)} of {total}", whole, *cells, "; ".join(places)]
                 lines.append(f"| {title} | {engine} | {label} | " + " | ".join(map(str, numbers)) + " |")
     for suite, title in TITLES.items():
         for engine, files in sorted(data.get(suite, {}).items()):
-            lines += reasons(f"{title} on {engine}", files, verdicts.get(suite, {}))
+            lines += reasons(f"{title} on {engine}", files, verdicts.get(suite, []))
     lines += [
         "",
         "## Not measured",
@@ -379,18 +381,35 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def reasons(title: str, files: dict[str, list[Row]], verdicts: dict[str, list[str]]) -> list[str]:
+def reasons(title: str, files: dict[str, list[Row]], verdicts: list[dict[str, str]]) -> list[str]:
     """Return the part of the page about one run: why tests did not pass, and whose fault that is."""
-    rows = [row for found in files.values() for row in found if row["outcome"] not in ("passed", "skipped")]
-    if not rows:
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in (row for found in files.values() for row in found if row["outcome"] not in ("passed", "skipped")):
+        verdict = judged(row, verdicts)
+        kind = (verdict["fault"], verdict["why"]) if verdict else (row["test"], row.get("reason", ""))
+        groups.setdefault((row["outcome"], *kind), []).append(row)
+    if not groups:
         return []
-    lines = ["", f"## {title}: what did not pass", "", "| test | outcome | reason | fault |", "|---|---|---|---|"]
-    for row in rows:
-        reason = row.get("reason", "").replace("|", "\\|")[:160]
-        name = row["test"].rpartition("/")[2]
-        fault, why = verdicts.get(name.partition("[")[0], ["not known", ""])
-        lines.append(f"| {name[:90]} | {row['outcome']} | {reason} | {fault}{': ' if why else ''}{why} |")
+    lines = ["", f"## {title}: what did not pass", "", "| tests | outcome | reason | fault |", "|---|---|---|---|"]
+    for rows in groups.values():
+        names = ", ".join(row["test"].rpartition("/")[2][:90].replace("|", "/") for row in rows[:SHOWN])
+        more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+        reason = rows[0].get("reason", "").replace("|", "/")[:160]
+        verdict = judged(rows[0], verdicts)
+        fault = f"{verdict['fault']}: {verdict['why']}" if verdict else "not known"
+        lines.append(f"| {names}{more} | {rows[0]['outcome']} | {reason} | {fault} |")
     return lines
+
+
+SHOWN = 3
+"""How many tests of a group the page names."""
+
+
+def judged(row: Row, verdicts: list[dict[str, str]]) -> dict[str, str] | None:
+    """Return what was found out about a failure, if that was about this test and this reason."""
+    name, reason = row["test"].rpartition("/")[2], row.get("reason", "")
+    fits = (each for each in verdicts if name.startswith(each.get("test", "")) and re.search(each["reason"], reason))
+    return next(fits, None)
 
 
 def main() -> int:

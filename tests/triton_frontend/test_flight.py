@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ import tilery.triton  # noqa: E402
 from tilery.sanitize import Sanitizer  # noqa: E402
 
 gdc_wait: Any = getattr(tl.extra.cuda, "gdc_wait", None)
+CAN_WAIT = gdc_wait is not None and "_semantic" in inspect.signature(gdc_wait).parameters
+"""Triton 3.4 has a function that its own compiler cannot call."""
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # Triton has no types
@@ -33,8 +36,8 @@ def copy(x, y, WAITS: tl.constexpr, B: tl.constexpr):  # type: ignore[no-untyped
 
 @pytest.mark.parametrize("waits", ["", "PTX", "gdc_wait"])
 def test_a_dependent_launch_must_wait(waits: str) -> None:
-    if waits == "gdc_wait" and gdc_wait is None:
-        pytest.skip("this release of Triton has no gdc_wait")
+    if waits == "gdc_wait" and not CAN_WAIT:
+        pytest.skip("this release of Triton has no gdc_wait that works")
     found = Sanitizer("race", together=True)
     options: dict[str, Any] = {"WAITS": waits, "B": 16}
     with tilery.triton.on(sanitize=found):

@@ -180,7 +180,9 @@ def run_tests(task: Task, seconds: float) -> list[Row]:
         why = f"the process ended with signal {-status} after {clean(last_words(output))}"
         found.append({"test": file, "outcome": "failed", "reason": why})
     elif not found:
-        found.append({"test": file, "outcome": "failed before a launch", "reason": clean(last_words(output))})
+        said = last_words(output)
+        kind = "skipped" if re.match(r"\d+ (skipped|deselected)\b", said) else "failed before a launch"
+        found.append({"test": file, "outcome": kind, "reason": clean(said)})
     return found
 
 
@@ -231,13 +233,18 @@ def tasks(args: argparse.Namespace, code: str) -> list[Task]:
         names = {short_name(file): file for file in filter(is_triton, files)}
         for name in filter(lambda name: args.only in name, chosen(suite, list(names), args.which)):
             rows = results.get(name, [])
-            done = [row for row in rows if row["test"] != names[name] or suite == "tritonbench"]
+            done = [row for row in rows if row["test"] != names[name] or is_whole(suite, row)]
             complete = bool(rows) and len(done) == len(rows)
             if not (args.resume and complete):
                 kept = () if complete else tuple(row for row in done if row.get("code") == code)
                 took = sum(row.get("seconds", 0) for row in rows) if complete else math.inf
                 found.append((took, Task(suite, root, names[name], args.cases, args.engine, end, kept)))
     return [task for took, task in sorted(found, key=lambda each: -each[0])]
+
+
+def is_whole(suite: str, row: Row) -> bool:
+    """Whether a row that is about a whole file says how it ended: it need not run again."""
+    return suite == "tritonbench" or row["outcome"] == "skipped"
 
 
 def key_of(engine: str) -> str:

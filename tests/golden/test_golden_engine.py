@@ -58,3 +58,13 @@ def test_accesses(part: str) -> None:
 @parts("engine/reductions")
 def test_reductions(part: str) -> None:
     check(part)
+
+
+@parts("engine/polls")
+def test_polls(part: str) -> None:
+    check(part)
+
+
+@parts("engine/far")
+def test_far_indices(part: str) -> None:
+    check(part)

@@ -322,3 +322,119 @@ def on_reductions(part: int) -> Iterator[str]:
             row = {"text": text, "entry": "k", "grid": grid, "regions": [content], "args": args}
             said = launched(row, m, batch=(64, 1)[size % 4 // 2])[0]
             yield said if exact(m) else said.partition("\n")[0]
+
+
+ENDING = (5, 7, 8)
+"""The bodies that wait for a count."""
+
+
+@group("engine/polls")
+def on_polls() -> Iterator[str]:
+    """Loops that wait for ever, or until a count: the error names the access that decides."""
+    a = "%a, %ta = load_ptr_tko relaxed device %p token=%before : tile<ptr<i32>> -> tile<i32>, token"
+    rmw = "= atomic_rmw_tko relaxed device"
+    b = f"%b, %tb {rmw} %q, or, %zero token=%before : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+    add = f"%a, %ta {rmw} %p, add, %one token=%before : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+
+    def ends(value: str, predicate: str = "equal", inner: str = "break") -> str:
+        test = f"%x{value} = cmpi {predicate} %{value}, %two, signed : tile<i32> -> tile<i1>"
+        return f"{test}\nif %x{value} {{ {inner} }}"
+
+    bodies = [
+        [a, ends("a")],
+        [b, a, ends("a")],
+        [a, b, ends("b")],
+        [a, b, "%m = addi %a, %b : tile<i32>", ends("m")],
+        [b, a, ends("a", inner="if %c { break }")],
+        [add, ends("a", "greater_than")],
+        [b, ends("two", "not_equal"), '%t = print_tko "%i", %b : tile<i32> -> token'],
+        [b, ends("n", "greater_than")],
+        [b, "%k = addi %n, %b : tile<i32>", ends("k", "greater_than")],
+        [ends("two", "not_equal")],
+        [a, "%o = if %c -> (tile<i32>) { yield %a : tile<i32> } else { yield %zero : tile<i32> }", b, ends("o")],
+    ]
+    for number, body in enumerate(bodies):
+        for blocks in (1, 3):
+            step = "%next = addi %n, %one : tile<i32>" if number in ENDING else "%next = addi %n, %zero : tile<i32>"
+            lines = "\n".join([*body, step, "continue %before, %next : token, tile<i32>"])
+            text = f"""entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>, %c: tile<i1>) {{
+              %zero = constant <i32: 0> : tile<i32> %one = constant <i32: 1> : tile<i32>
+              %two = constant <i32: 2> : tile<i32>
+              %start = make_token : token
+              loop iter_values(%before = %start, %n = %zero) : token, tile<i32> {{
+                {lines}
+              }}
+              return
+            }}
+            """
+            m = parse(text)
+            assert not verify(m), verify(m)[0].message
+            for flag in (0, 1):
+                args = [{"region": at, "start": 0, "length": 4, "item": 4} for at in range(2)]
+                regions = [b64encode(bytes(16)).decode()] * 2
+                row = {
+                    "text": text,
+                    "entry": "k",
+                    "grid": blocks,
+                    "regions": regions,
+                    "args": [*args, flag],
+                    "racy": True,
+                }
+                for batch in (1, 64):
+                    said, contents = launched(row, m, batch=batch)
+                    yield f"{number} {said} {[content.hex() for content in contents]}"
+
+
+FAR = (0, 1, 2, -1, (1 << 31) - 1, 1 << 31, (1 << 58) - 1, 1 << 58, (1 << 58) + 1, (1 << 61) - 1, 1 << 61,
+       (1 << 61) + 1, 1 << 62, (1 << 63) - 1, -(1 << 63), 1 - (1 << 61))  # fmt: skip
+
+
+@group("engine/far")
+def on_far_indices() -> Iterator[str]:
+    """Tiles of tensors whose sizes, strides and indices are at the ends of what numbers hold."""
+    for tile, word in (("8", "partition"), ("2x4", "partition"), ("8", "strided"), ("4", "gather_scatter")):
+        rank, wide = tile.count("x") + 1, "i64"
+        sizes, ones = ",".join("?" * rank), ", ".join(["%n"] * rank)
+        tensor = f"tensor_view<{'x'.join('?' * rank)}xf32, strides=[{sizes}]>"
+        more = {"strided": "traversal_strides=[8], ", "gather_scatter": ""}.get(word, "")
+        sparse = ", sparse_dim=0" if word == "gather_scatter" else ""
+        view = f"{word}_view<tile=({tile}), {more}{tensor}{sparse}>"
+        kind = f"tile<4x{wide}>" if sparse else f"tile<{wide}>"
+        spread = (
+            f"%i1 = reshape %i : tile<{wide}> -> tile<1x{wide}> %at = broadcast %i1 : tile<1x{wide}> -> {kind}"
+            if sparse
+            else f"%z = constant <{wide}: 0> : tile<{wide}> %at = addi %i, %z : tile<{wide}>"
+        )
+        index = ", ".join(["%at"] * rank)
+        for promise in ("", f" inbounds = [{', '.join(['true'] * rank)}]"):
+            text = f"""entry @k(%p: tile<ptr<f32>>, %n: tile<i64>, %s: tile<i64>, %i: tile<i64>) {{
+              %v = make_tensor_view %p, shape = [{ones}], strides = [{", ".join(["%s"] * rank)}] : tile<i64> -> {tensor}
+              %w = make_{word}_view %v : {view}
+              {spread}
+              %a, %t = load_view_tko weak %w[{index}]{promise} : {view}, {kind} -> tile<{tile}xf32>, token
+              %u = store_view_tko weak %a, %w[{index}]{promise} : tile<{tile}xf32>, {view}, {kind} -> token
+              return
+            }}
+            """
+            try:
+                m = parse(text)
+            except TileError as e:
+                yield error(e)
+                continue
+            if wrong := verify(m):
+                yield wrong[0].message
+                continue
+            for number, at in enumerate(FAR):
+                for size in (16, FAR[number * 5 % len(FAR)], (1 << 63) - 1):
+                    where = {"region": 0, "start": 0, "length": 64, "item": 4}
+                    args = [where, size, (1, 1, 1 << 59, -1)[number % 4], at]
+                    row = {
+                        "text": text,
+                        "entry": "k",
+                        "grid": 1,
+                        "regions": [{"seed": 3, "size": 256}],
+                        "args": args,
+                        "racy": True,
+                    }
+                    said, contents = launched(row, m)
+                    yield said + (contents[0].hex() if contents else "")

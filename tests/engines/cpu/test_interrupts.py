@@ -232,3 +232,22 @@ def test_short_tile_blocks_do_not_look_whether_to_stop() -> None:
     text = str(launch.emit(tilery.parse(products(16, 4)), None, "llvm"))
     block = text[text.index("@block") : text.index("@run")]
     assert "load atomic" not in block
+
+
+def test_a_time_limit_holds_between_loops_that_are_short() -> None:
+    """No loop takes more than some milliseconds, but they follow each other."""
+    size, count = 1 << 22, 100
+    t, v = f"tile<{size}xf32>", f"partition_view<tile=({size}), tensor_view<{size}xf32, strides=[1]>>"
+    stores = "".join(
+        f"%c{n} = constant <f32: {n}.0> : {t} %k{n + 1} = store_view_tko weak %c{n}, %v[%z] token=%k{n} : {t}, {v}, "
+        "tile<i32> -> token "
+        for n in range(count)
+    )
+    made = kernel(f"""entry @k(%p: tile<ptr<f32>>) {{
+      %z = constant <i32: 0> : tile<i32> %k0 = make_token : token
+      %t = make_tensor_view %p, shape = [{size}], strides = [1] : tensor_view<{size}xf32, strides=[1]>
+      %v = make_partition_view %t : {v} {stores} return }}""")
+    out = np.zeros(size, np.float32)
+    with pytest.raises(ExecutionError, match=r"stopped after 0\.001 seconds"):
+        made.launch(1, [out], limits=Limits(seconds=0.001))
+    assert out[-1] < count - 1, "the tile block ended before its last operation"

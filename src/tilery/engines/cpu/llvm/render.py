@@ -79,8 +79,10 @@ from .nans import FINAL, LOOSE, Nans
 MAX_LINES = 300000
 """More than this takes LLVM too long."""
 LOOKS = ((2_000, 100_000), (100, 30_000_000))
-"""Statements that are executed in a turn of a loop, and in the loop, from which on it looks whether to stop: it is not
-felt then, and no loop that does not look takes long."""
+"""Statements that are executed in a turn of a loop, and in the loop, from which on it looks whether to stop in each
+turn: it is not felt then, and no loop that does not look takes long."""
+LOOKS_BEFORE = 10_000
+"""Statements of a loop that looks once, before its first turn."""
 HEAVY_WORK, GUARD_WORK = 40, 10
 """Statements that take as long as a function, and as a check of an address."""
 GUESS = 16
@@ -812,6 +814,11 @@ class Rendering(Text):
     def loop(self, s: Loop) -> None:
         if s.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.GRID):
             raise NotLowered(f"a loop of kind {s.kind.value}")
+        turn = _work(s.body)
+        whole = turn * _turns(s)
+        looks = s.polls or any(turn >= least and whole >= most for least, most in LOOKS)
+        if not looks and whole >= LOOKS_BEFORE:
+            self.poll()  # many such loops may follow each other
         head, body, latch, done = (self.fresh(kind) for kind in ("head", "body", "latch", "done"))
         low, high = self.number(s.low), self.number(s.high)
         index, following = self.new("i"), self.new("n")
@@ -822,8 +829,7 @@ class Rendering(Text):
         self.branch(self.test("slt", index, high), body, done)
         self.mark(body)
         self.names[s.index] = index
-        turn = _work(s.body)
-        if s.polls or any(turn >= least and turn * _turns(s) >= all_turns for least, all_turns in LOOKS):
+        if looks:
             self.poll()
         self.targets.append((s, latch, done))
         self.scope(s.body)
@@ -887,9 +893,11 @@ def strides_of(b: Buffer) -> tuple[int, ...]:
 
 
 def _turns(s: Loop) -> int:
-    if isinstance(s.low, Const) and isinstance(s.high, Const):
-        return max(0, -(-(s.high.bits - s.low.bits) // s.step))
-    return GUESS
+    """Return about how many iterations a loop has; those of a tile that begin somewhere as if they began at 0."""
+    if not isinstance(s.high, Const):
+        return GUESS
+    low, high = (x.bits - (x.bits >> 63 << 64) if isinstance(x, Const) else 0 for x in (s.low, s.high))
+    return max(0, -(-(high - low) // s.step))
 
 
 def _work(body: list[Stmt]) -> int:

@@ -133,12 +133,12 @@ def test_families_take_turns() -> None:
 
 def test_products_that_are_all_zeros() -> None:
     """The sums of a loop are zeros, to which negative zeros are added."""
-    found = launch.run_case(1_000_006_597, "", "cpu", (False, True), memory.Slots())
+    found = launch.run_case(1_000_006_597, "product_carried", "cpu", (False, True), memory.Slots())
     assert (found["outcome"], found["lowered"]) == (launch.SAME, 2)
 
 
 def test_either_zero_is_right_without_exact_and_nothing_else_is() -> None:
-    _, case = launch.make(1_000_006_597)
+    _, case = launch.make(1_000_006_597, "product_carried")
     module, slots = tilery.parse(case.text), memory.Slots()
     slots.place(case.regions, False)
     want: Any = ("", slots.content(), "")

@@ -30,7 +30,7 @@ def verified(m: Module, number: int) -> str:
         every,
         findings(verify(m, stop="mlir", dominance=number % 2 == 0), index),
         findings(verify(m, hints=(Hints.WARN, Hints.ERROR)[number % 2], max_errors=1 + number % 3), index),
-        findings(verify(m, reader=READERS[number % 3]), index),
+        *(findings(verify(m, reader=reader), index) for reader in READERS),
     ]
     return "\n--\n".join(rows)
 

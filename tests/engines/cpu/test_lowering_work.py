@@ -93,13 +93,13 @@ CHAINS: dict[str, tuple[Callable[[int], str], int]] = {
         ),
         50,
     ),
-    "permutations and sums": (chain(TURN + "%hK = reshape %gK : tile<8x8xf32> -> T %xNEXT = addf %hK, %xK : T "), 20),
+    "permutations and sums": (chain(TURN + "%hK = reshape %gK : tile<8x8xf32> -> T %xNEXT = addf %hK, %xK : T "), 40),
     "reductions": (
         chain(
             "%eK = reduce %xK dim=0 identities=[0.0 : f32] : T -> tile<f32> " + SUM + "%fK = reshape %eK : tile<f32> "
             "-> tile<1xf32> %gK = broadcast %fK : tile<1xf32> -> T %xNEXT = subf %xK, %gK : T "
         ),
-        30,
+        20,
     ),
     "branches": (chain("%xNEXT = if %c -> (T) { %yK = addf %xK, %x0 : T yield %yK : T } else { yield %xK : T } "), 60),
 }

@@ -67,7 +67,8 @@ MANY_CHECKS = 4
 MAX_BODY = 600
 """Statements of a nest, above which nothing more is fused into it."""
 MAX_REPEATED = 100
-"""Statements of a tile that is computed more often than it has elements, above which it stays in a buffer."""
+"""Statements of a tile that is computed more often than it has elements, or from another one at several places, above
+which it stays in a buffer."""
 MAX_ACCESSES = 64
 """Reads of memory for an element, above which its tile stays in a buffer."""
 
@@ -108,8 +109,8 @@ class Producer:
     """The tiles whose elements are computed where it loads them."""
     accesses: list[Access] = field(default_factory=list)
     """All memory that is read to compute an element."""
-    parts: dict[Buffer, int] = field(default_factory=dict)
-    """The statements of each producer that is computed in it, and its own."""
+    parts: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    """The statements of each producer that is computed in it, by its tile and the way to its place, and its own."""
     passes: set[Buffer] = field(default_factory=set)
     """Those of `fused` whose checks it may do."""
     is_heavy: bool = False
@@ -120,6 +121,11 @@ class Producer:
     @property
     def size(self) -> int:
         return sum(self.parts.values())
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether some tile is computed at several places."""
+        return len({b for b, *_ in self.parts}) < len(self.parts)
 
     @property
     def is_trivial(self) -> bool:
@@ -181,7 +187,7 @@ def producer_of(s: Stmt, writers: dict[Buffer, int]) -> Producer | None:
     made = Producer(s, b, loops, body[:-1], store.value, tuple(indices))
     made.inputs = {x for each in body for x in buffers_read(each)}
     made.reads = [each for each in body if isinstance(each, Read)]
-    made.parts = {b: len(made.body)}
+    made.parts = {(b,): len(made.body)}
     made.is_heavy = any(isinstance(each, Apply) and type(each.op) in HEAVY for each in body)
     made.is_checked = any(isinstance(each, Check) for each in body)
     return made
@@ -414,7 +420,7 @@ class _Inliner:
             return True
         if len(p.accesses) > MAX_ACCESSES:
             return True
-        return p.size > (MAX_REPEATED if p.buffer in self.often else MAX_BODY)
+        return p.size > (MAX_REPEATED if p.buffer in self.often or p.is_repeated else MAX_BODY)
 
     def fuse_later(self, made: Producer) -> None:
         """Decide which tiles are computed where a nest that makes a tile loads them."""
@@ -431,12 +437,13 @@ class _Inliner:
                 continue
             made.fused[b] = p
             made.inputs |= p.inputs
-            made.parts |= p.parts
             made.is_heavy |= p.is_heavy
             if p.may_pass_checks and self.known.passes_checks(b):
                 made.passes.add(b)
                 made.is_checked |= any(_is_all(p, s, made.loops) for s in places)
             for s in places:
+                way = () if _is_same(made.indices, s.index) else (made.buffer, s.index)
+                made.parts |= {(*part, *way): size for part, size in p.parts.items()}
                 at = dict(zip(p.indices, s.index))
                 made.accesses += [Access(a.read, _moved(a.form, at, made), a.guards) for a in p.accesses]
         made.accesses = list({a.place: a for a in made.accesses}.values())
@@ -625,6 +632,11 @@ def pays(p: Producer, uses: int, loops: Sequence[Loop]) -> bool:
     if uses <= prod(p.buffer.shape) and all(trip_count(loop) is not None for loop in loops):
         return True
     return not p.is_heavy and all(loop.kind is Kind.PARALLEL for loop in loops)
+
+
+def _is_same(indices: tuple[Value | None, ...], at: tuple[Operand, ...]) -> bool:
+    """Tell whether an element is at the indices of a nest; None is that of a dimension of one element."""
+    return len(indices) == len(at) and all(i is None or i is x for i, x in zip(indices, at))
 
 
 def _is_all(p: Producer, s: Load, loops: Sequence[Loop]) -> bool:

@@ -438,3 +438,20 @@ def on_far_indices() -> Iterator[str]:
                     }
                     said, contents = launched(row, m)
                     yield said + (contents[0].hex() if contents else "")
+    for element in ("i8", "i16", "f32", "f64"):
+        text = f"""entry @k(%p: tile<ptr<{element}>>, %i: tile<i64>) {{
+          %o = constant <i64: 1> : tile<i64>
+          %b = subi %o, %i : tile<i64>
+          %q = offset %p, %i : tile<ptr<{element}>>, tile<i64> -> tile<ptr<{element}>>
+          %r = offset %q, %b : tile<ptr<{element}>>, tile<i64> -> tile<ptr<{element}>>
+          %a, %t = load_ptr_tko weak %r : tile<ptr<{element}>> -> tile<{element}>, token
+          %u = store_ptr_tko weak %p, %a : tile<ptr<{element}>>, tile<{element}> -> token
+          return
+        }}
+        """
+        m = parse(text)
+        for at in FAR:
+            where = {"region": 0, "start": 0, "length": 16, "item": size_of(element)}
+            row = {"text": text, "entry": "k", "grid": 1, "regions": [{"seed": 3, "size": 256}], "args": [where, at]}
+            said, contents = launched(row, m)
+            yield said + (contents[0].hex() if contents else "")

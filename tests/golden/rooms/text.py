@@ -237,9 +237,88 @@ def replacement(change: TextChange | None) -> str:
     return "nothing" if change is None else f"{change.start}-{change.end} {change.text!r}"
 
 
+SPELLINGS = (
+    *(f"{sign}i{'0' * n}8" for sign in ("", "s", "u") for n in (0, 1, 7, 8, 9, 10, 11, 12)),
+    *(f"tile<{'0' * n}8xf32>" for n in (1, 9, 10, 11, 17, 18, 19, 20)),
+    *(
+        f"tile<{size}xf32>"
+        for size in ("0x8", "0x", "0", "0x0x", "8x0", "?", "8x?", "-1", "1_0", "8 x 2", "8x 2", "8 x2")
+    ),
+    *(
+        f"tensor_view<{shape}f32, strides=[{strides}]>"
+        for shape, strides in (
+            ("8x", "1"),
+            ("?x", "?"),
+            ("8x", ""),
+            ("", ""),
+            ("8x", "0"),
+            ("8x", "-1"),
+            ("8x2x", "1"),
+            ("8x", "1,1"),
+            ("8x", "01"),
+            ("?x8x", "?,1"),
+            ("8x", "9223372036854775807"),
+            ("8x", "9223372036854775808"),
+            ("9223372036854775807x", "1"),
+            ("9223372036854775808x", "1"),
+            ("8x", "0x1"),
+            ("8x", "1,"),
+            ("8x", ",1"),
+            ("8x", "? , "),
+            ("-8x", "1"),
+            ("0x", "1"),
+        )
+    ),
+    *(
+        "ptr<>",
+        "ptr<f32",
+        "ptr<ptr<i8>>",
+        "ptr<tile<i8>>",
+        "ptr< f32 >",
+        "tile<ptr <f32>>",
+        "tile<>",
+        "tile<f32",
+        "tile<f32>>",
+    ),
+    *(
+        "tile<2xtoken>",
+        "token<1>",
+        "tile<tile<f32>>",
+        "tile<f99>",
+        "tile<2x2>",
+        "tile<x2xf32>",
+        "!cuda_tile.tile<!cuda_tile.ptr<f32>>",
+    ),
+    *(
+        f"partition_view<tile=({tile}), {rest}>"
+        for tile, rest in (
+            ("8", "tensor_view<8xf32, strides=[1]>"),
+            ("", "tensor_view<8xf32, strides=[1]>"),
+            ("3", "tensor_view<8xf32, strides=[1]>"),
+            ("8x1", "tensor_view<8xf32, strides=[1]>"),
+            ("8", "padding_value = zero, tensor_view<8xf32, strides=[1]>"),
+            ("8", "padding_value = gone, tensor_view<8xf32, strides=[1]>"),
+            ("8", "tensor_view<8xf32, strides=[1]>, dim_map=[0]"),
+            ("8", "tensor_view<8xf32, strides=[1]>, dim_map=[1]"),
+            ("8", "tensor_view<8xf32, strides=[1]>, dim_map=[-1]"),
+            ("8", "tensor_view<8xf32, strides=[1]>, dim_map=[]"),
+            ("8", "tensor_view<8xf32, strides=[1]>, dim_map=[0, 0]"),
+            ("8", "f32"),
+            ("2147483648", "tensor_view<8xf32, strides=[1]>"),
+            ("1073741824", "tensor_view<8xi8, strides=[1]>"),
+        )
+    ),
+)
+"""Types in unusual forms."""
+
+
 @group("text/types", 1)
 def types() -> Iterator[str]:
     """Types alone."""
+    for text in SPELLINGS:
+        yield outcome(lambda text=text: type_from_text(text))  # type: ignore[misc]  # a default binds
+        yield brief(f"entry @k(%x: {text}, %n: tile<i32>) {{\n%0 = addi %n, %n : tile<i32>\nreturn }}")
+        yield brief(f'"cuda_tile.module"() <{{sym_name = "m"}}> ({{}}) {{a = {text}}} : () -> ()')
     found = dict.fromkeys(word for text in texts() for word in tokens_of(text) if "<" in word or word.startswith("!"))
     for number, text in enumerate(found):
         yield outcome(lambda text=text: type_from_text(text))  # type: ignore[misc]  # a default binds

@@ -14,7 +14,7 @@ from ..loops.builder import element_of, known
 from ..loops.integers import signed
 from ..loops.nodes import Buffer, Const, Kind, Operand
 from .checks import check_pending
-from .state import Held, Lowering, Tensor, is_scalar, lowers, shape
+from .state import Held, Lowering, Tensor, Turned, is_scalar, lowers, shape
 
 Variable = Buffer | tuple[Buffer, ...] | None
 """Room for a value: a buffer (without dimensions for one element), one per number of a tensor, or none for a token."""
@@ -94,7 +94,7 @@ def _copy(g: Lowering, v: Value) -> Buffer:
 
 
 def _operand(held: Held) -> Operand:
-    assert held is not None and not isinstance(held, (Buffer, Tensor))
+    assert held is not None and not isinstance(held, (Buffer, Turned, Tensor))
     return held
 
 

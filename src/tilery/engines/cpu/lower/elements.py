@@ -25,10 +25,10 @@ def elementwise(g: Lowering, o: Any) -> None:
     if g.called(o):
         call(g, o)
         return
-    if not any(isinstance(g.held[v], Buffer) for v in o.operands):
+    if not any(map(g.is_spread, o.operands)):
         g.held[result] = applied(g, o, [g.operand(v) for v in o.operands])
         return
-    with g.defining(result) as (at, made):
+    with g.defining(result, g.order_of(o.operands, result)) as (at, made):
         made.append(moved(g, o, [g.at(v, at) for v in o.operands]))
     if g.checks:
         postpone(g, o)

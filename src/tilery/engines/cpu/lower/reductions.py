@@ -5,7 +5,9 @@ The body is lowered anew for each place where elements are combined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 
 from ....ops import MaxF, MinF, Reduce, Scan
@@ -15,7 +17,7 @@ from ..abi import NotLowered
 from ..loops.builder import element_of
 from ..loops.nodes import Buffer, Const, Float, If, Kind, Operand, Scope, Stmt, Value, index
 from .checks import check_pending
-from .state import Lowering, is_scalar, lowers, shape
+from .state import Lowering, Turned, is_scalar, lowers, shape
 
 FEW = 128
 """Up to this many elements, partial results should be in registers."""
@@ -23,6 +25,37 @@ FEW = 128
 
 NEGATIVE = 1 << 31
 INFINITY = 0x7F800000
+MAX_PARTIAL = 1 << 12
+"""Partial results of rows that are reduced side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How to go through operands: the indices of some dimensions are known, others are those of loops inside."""
+
+    dim: int
+    """The dimension that is combined."""
+    outer: dict[int, Operand]
+    """The indices of dimensions, or the first of a part."""
+    dims: tuple[int, ...]
+    """The dimensions of the loops inside."""
+    inner: tuple[int, ...]
+    """Their sizes."""
+
+    def at(self, g: Lowering, i: Operand, rest: Sequence[Operand]) -> list[Operand]:
+        """Return the index of an element."""
+        found = {**self.outer, self.dim: i}
+        for d, x in zip(self.dims, rest):
+            found[d] = g.b.add(found[d], x) if d in found else x
+        return [found[d] for d in range(len(found))]
+
+    def reduced(self, g: Lowering, rest: Sequence[Operand]) -> list[Operand]:
+        """Return the index of a result without the dimension that is combined."""
+        found = self.at(g, index(0), rest)
+        del found[self.dim]
+        return found
+
+
 Join = Callable[[Sequence[Operand], Sequence[Operand]], list[Operand]]
 """From earlier and later elements, one per operand, to those that take their place."""
 
@@ -66,34 +99,56 @@ def stores(g: Lowering, buffers: Sequence[Buffer], at: Sequence[Operand], values
 @lowers(Reduce)
 def reduce(g: Lowering, o: Reduce) -> None:
     """Threads combine their elements, then lanes, then warps: those of the second half with those of the first."""
-    sizes, dim = shape(o.operands_[0]), o.dim
     results = [g.b.declare(element_of(v.type), () if is_scalar(v) else shape(v)) for v in o.results_]
-    with g.b.nest(Kind.PARALLEL, sizes[:dim]) as outer:
-        quick = _quick(g, o)
+    _, warps, lanes = spread_over_threads(shape(o.operands_[0]), o.dim)
+    with _walks(g, o, warps * lanes) as way:
+        quick = _quick(g, o, way)
         if quick is None:
-            _reduced(g, o, outer, results)
+            _reduced(g, o, way, results)
         else:
-            _by_comparison(g, o, outer, results, quick)
+            _by_comparison(g, o, way, results, quick)
     for v, room in zip(o.results_, results):
         g.held[v] = room if room.shape else g.b.load(room)
 
 
-def _reduced(g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: Sequence[Buffer]) -> None:
+@contextmanager
+def _walks(g: Lowering, o: Reduce | Scan, each: int) -> Iterator[Walk]:
+    """Open the loops over rows, and yield how to go through those that are combined side by side.
+
+    These are neighbours in the operands: those after the combined dimension, or those along another one, if the first
+    operand is held in another order. Each of them takes `each` partial results.
+    """
+    sizes, dim, held = shape(o.operands_[0]), o.dim, g.held[o.operands_[0]]
+    rank = len(sizes)
+    last = held.order[-1] if isinstance(held, Turned) else dim
+    if last >= dim or sizes[last] == 1:
+        with g.b.nest(Kind.PARALLEL, sizes[:dim]) as outer:
+            yield Walk(dim, dict(enumerate(outer)), tuple(range(dim + 1, rank)), sizes[dim + 1 :])
+        return
+    dims = (*range(dim + 1, rank), last)
+    part = sizes[last]
+    while part > 16 and part * each * prod(sizes[dim + 1 :]) > MAX_PARTIAL:
+        part //= 2
+    rows = [sizes[d] // part if d == last else n for d, n in enumerate(sizes[:dim])]
+    with g.b.nest(Kind.PARALLEL, rows) as outer:
+        known = {d: g.b.mul(i, index(part)) if d == last else i for d, i in enumerate(outer)}
+        yield Walk(dim, known, dims, tuple(part if d == last else sizes[d] for d in dims))
+
+
+def _reduced(g: Lowering, o: Reduce, way: Walk, results: Sequence[Buffer]) -> None:
     """Store the results of some rows."""
-    inner = shape(o.operands_[0])[o.dim + 1 :]
-    partial = _tree(g, o, outer, lambda earlier, later: combine(g, o, earlier, later))
-    with g.b.nest(Kind.PARALLEL, inner) as rest:
-        at = (*outer, *rest) if results[0].shape else ()
+    partial = _tree(g, o, way, lambda earlier, later: combine(g, o, earlier, later))
+    with g.b.nest(Kind.PARALLEL, way.inner) as rest:
+        at = way.reduced(g, rest) if results[0].shape else ()
         stores(g, results, at, loads(g, partial, (index(0), *rest)))
 
 
-def _tree(g: Lowering, o: Reduce, outer: tuple[Operand, ...], join: Join, start: Operand | None = None) -> list[Buffer]:
+def _tree(g: Lowering, o: Reduce, way: Walk, join: Join, start: Operand | None = None) -> list[Buffer]:
     """Return buffers whose first elements are the results."""
-    sizes, dim = shape(o.operands_[0]), o.dim
-    kept, warps, lanes = spread_over_threads(sizes, dim)
-    inner = sizes[dim + 1 :]
+    kept, warps, lanes = spread_over_threads(shape(o.operands_[0]), o.dim)
+    inner = way.inner
     fold = _first_to_last if len(o.body.ops) <= 2 else _in_pairs
-    partial = fold(g, o, outer, kept, warps * lanes, join, start)
+    partial = fold(g, o, way, kept, warps * lanes, join, start)
     half = lanes // 2
     while half:
         _halve(g, join, partial, (warps, lanes), (half, 1), half, inner)
@@ -105,7 +160,7 @@ def _tree(g: Lowering, o: Reduce, outer: tuple[Operand, ...], join: Join, start:
     return partial
 
 
-def _quick(g: Lowering, o: Reduce) -> str | None:
+def _quick(g: Lowering, o: Reduce, way: Walk) -> str | None:
     """Return the comparison that finds the largest or smallest f32 of a row, if no check looks at the operation."""
     op = o.body.ops[0]
     if g.checks or not isinstance(op, (MaxF, MinF)) or op.propagate_nan or op.flush_to_zero:
@@ -114,12 +169,12 @@ def _quick(g: Lowering, o: Reduce) -> str | None:
         return None
     if len(o.body.ops) != 2 or tuple(o.body.ops[1].operands) != (op.result,):
         return None
-    if prod(shape(o.operands_[0])[o.dim + 1 :]) != 1:
+    if prod(way.inner) != 1:
         return None
     return "larger" if isinstance(op, MaxF) else "smaller"
 
 
-def _by_comparison(g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: Sequence[Buffer], name: str) -> None:
+def _by_comparison(g: Lowering, o: Reduce, way: Walk, results: Sequence[Buffer], name: str) -> None:
     """Reduce by comparisons, which pass over NaN; again where those do not tell: zeros, and rows without a number."""
     worst = Const(F32, INFINITY | (NEGATIVE if name == "larger" else 0))
 
@@ -128,25 +183,24 @@ def _by_comparison(g: Lowering, o: Reduce, outer: tuple[Operand, ...], results: 
         g.b.emit(Float(made, name, (*earlier, *later)))
         return [made]
 
-    partial = _tree(g, o, outer, join, worst)
+    partial = _tree(g, o, way, join, worst)
     x = g.b.load(partial[0], [index(0)] * len(partial[0].shape))
     bits = g.b.integer("bits", x, to=I32)
     zero = g.b.integer("eq", g.b.integer("shl", bits, Const(I32, 1)), Const(I32, 0))
     in_doubt = g.b.either(zero, g.b.integer("eq", bits, Const(I32, worst.bits)))
     again: list[Stmt] = []
     with g.b.within(again):
-        _reduced(g, o, outer, results)
+        _reduced(g, o, way, results)
     known: list[Stmt] = []
     with g.b.within(known):
-        rest = len(results[0].shape) - len(outer)
-        stores(g, results, (*outer, *[index(0)] * rest) if results[0].shape else (), [x])
+        stores(g, results, way.reduced(g, [index(0)] * len(way.inner)) if results[0].shape else (), [x])
     g.b.emit(If(in_doubt, again, known, rarely=True))
 
 
 def _first_to_last(
     g: Lowering,
     o: Reduce,
-    outer: tuple[Operand, ...],
+    way: Walk,
     kept: int,
     threads: int,
     join: Join,
@@ -156,14 +210,14 @@ def _first_to_last(
 
     No element is stored as it is, if there are several, so that a sum need not tell its NaNs from those of memory.
     """
-    inner = shape(o.operands_[0])[o.dim + 1 :]
+    inner = way.inner
     partial = rooms(g, o, (threads, *inner))
     with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
-        found = [g.at(v, (*outer, *at)) for v in o.operands_]
+        found = [g.at(v, way.at(g, at[0], at[1:])) for v in o.operands_]
         if start is not None:
             found = join([start], found)
         if kept > 1:
-            second = (*outer, g.b.add(index(threads), at[0]), *at[1:])
+            second = way.at(g, g.b.add(index(threads), at[0]), at[1:])
             found = join(found, [g.at(v, second) for v in o.operands_])
         stores(g, partial, at, found)
     if kept <= 2:
@@ -171,7 +225,7 @@ def _first_to_last(
     with g.b.loop(Kind.SERIAL, index(kept), index(2), name="r") as loop:
         begin = g.b.mul(loop.index, index(threads))
         with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
-            place = (*outer, g.b.add(begin, at[0]), *at[1:])
+            place = way.at(g, g.b.add(begin, at[0]), at[1:])
             made = join(loads(g, partial, at), [g.at(v, place) for v in o.operands_])
             stores(g, partial, at, made)
     return partial
@@ -180,17 +234,17 @@ def _first_to_last(
 def _in_pairs(
     g: Lowering,
     o: Reduce,
-    outer: tuple[Operand, ...],
+    way: Walk,
     kept: int,
     threads: int,
     join: Join,
     start: Operand | None,
 ) -> list[Buffer]:
     """Each thread combines neighbours, then neighbouring pairs, and so on."""
-    inner = shape(o.operands_[0])[o.dim + 1 :]
+    inner = way.inner
     partial = rooms(g, o, (kept * threads, *inner))
     with g.b.nest(Kind.PARALLEL, (kept * threads, *inner)) as at:
-        stores(g, partial, at, [g.at(v, (*outer, *at)) for v in o.operands_])
+        stores(g, partial, at, [g.at(v, way.at(g, at[0], at[1:])) for v in o.operands_])
     while kept > 1:
         kept //= 2
         # Pair `k` is stored where its elements, or those of earlier pairs, were: the order matters.
@@ -227,30 +281,37 @@ def _halve(
 @lowers(Scan)
 def scan(g: Lowering, o: Scan) -> None:
     """Elements of a group combine with those 1, 2, 4 and so on before; then groups combine, one after the other."""
-    sizes, dim = shape(o.operands_[0]), o.dim
-    group = group_size(sizes, dim)
-    results = [g.b.declare(element_of(v.type), () if is_scalar(v) else shape(v)) for v in o.results_]
-    with g.b.nest(Kind.PARALLEL, sizes[:dim]) as outer:
-        if prod(sizes[dim + 1 :]) == 1 and not g.checks:
-            _scan_row(g, o, outer, group, results)
+    sizes, held = shape(o.operands_[0]), g.held[o.operands_[0]]
+    group = group_size(sizes, o.dim)
+    order = tuple(range(len(sizes)))
+    if isinstance(held, Turned) and all(map(g.may_turn, o.results_)):
+        order = held.order
+    turned = [sizes[d] for d in order]
+    results = [g.b.declare(element_of(v.type), () if is_scalar(v) else turned) for v in o.results_]
+    with _walks(g, o, sizes[o.dim]) as way:
+        if prod(way.inner) == 1 and not g.checks:
+            _scan_row(g, o, way, group, results, order)
         else:
-            _scan_columns(g, o, outer, group, results)
+            _scan_columns(g, o, way, group, results, order)
     for v, room in zip(o.results_, results):
-        g.held[v] = room if room.shape else g.b.load(room)
+        if room.shape:
+            g.hold(v, room, order)
+        else:
+            g.held[v] = g.b.load(room)
 
 
-def _scan_row(g: Lowering, o: Scan, outer: tuple[Operand, ...], group: int, results: Sequence[Buffer]) -> None:
+def _scan_row(g: Lowering, o: Scan, way: Walk, group: int, results: Sequence[Buffer], order: tuple[int, ...]) -> None:
     """Scan neighbours, one group after the other, each in registers.
 
     The first elements of a group combine with one that they should not, and keep their value. A check might notice.
     """
     size = shape(o.operands_[0])[o.dim]
-    rest = [index(0)] * (len(shape(o.operands_[0])) - o.dim - 1)
+    rest = [index(0)] * len(way.inner)
     total = [g.b.variable(element_of(v.type), "total") for v in o.operands_]
 
     def scan_group(first: Operand, continues: bool) -> None:
         def place(i: Operand) -> list[Operand]:
-            return [*outer, _turned(g, o, g.b.add(first, i), size), *rest]
+            return way.at(g, _turned(g, o, g.b.add(first, i), size), rest)
 
         current = rooms(g, o, (group,))
         with g.b.nest(Kind.PARALLEL, (group,)) as (i,):
@@ -272,7 +333,8 @@ def _scan_row(g: Lowering, o: Scan, outer: tuple[Operand, ...], group: int, resu
             current = new
         stores(g, total, (), loads(g, current, (index(group - 1),)))
         with g.b.nest(Kind.PARALLEL, (group,)) as (i,):
-            stores(g, results, place(i) if results[0].shape else (), loads(g, current, (i,)))
+            at = place(i)
+            stores(g, results, [at[d] for d in order] if results[0].shape else (), loads(g, current, (i,)))
 
     scan_group(index(0), False)
     if size > group:
@@ -280,13 +342,14 @@ def _scan_row(g: Lowering, o: Scan, outer: tuple[Operand, ...], group: int, resu
             scan_group(loop.index, True)
 
 
-def _scan_columns(g: Lowering, o: Scan, outer: tuple[Operand, ...], group: int, results: Sequence[Buffer]) -> None:
+def _scan_columns(
+    g: Lowering, o: Scan, way: Walk, group: int, results: Sequence[Buffer], order: tuple[int, ...]
+) -> None:
     """Scan elements whose neighbours are in other rows of the scan."""
-    sizes = shape(o.operands_[0])
-    size, inner = sizes[o.dim], sizes[o.dim + 1 :]
+    size, inner = shape(o.operands_[0])[o.dim], way.inner
     current = rooms(g, o, (size, *inner))
     with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
-        stores(g, current, (i, *rest), [g.at(v, (*outer, _turned(g, o, i, size), *rest)) for v in o.operands_])
+        stores(g, current, (i, *rest), [g.at(v, way.at(g, _turned(g, o, i, size), rest)) for v in o.operands_])
     distance = 1
     while distance < group:
         current = _scan_step(g, o, current, group, distance)
@@ -294,8 +357,8 @@ def _scan_columns(g: Lowering, o: Scan, outer: tuple[Operand, ...], group: int, 
     if size > group:
         current = _scan_groups(g, o, current, group)
     with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
-        at = (*outer, _turned(g, o, i, size), *rest) if results[0].shape else ()
-        stores(g, results, at, loads(g, current, (i, *rest)))
+        at = way.at(g, _turned(g, o, i, size), rest)
+        stores(g, results, [at[d] for d in order] if results[0].shape else (), loads(g, current, (i, *rest)))
 
 
 def _turned(g: Lowering, o: Scan, i: Operand, size: int) -> Operand:

@@ -8,7 +8,7 @@ from ....ops import Broadcast, Cat, Extract, Insert, Pack, Permute, Reshape, Unp
 from ....types import I1, I8, I16, I32, I64, Scalar
 from ..loops.builder import element_of
 from ..loops.nodes import Buffer, Const, Operand, index
-from .state import Lowering, lowers, shape
+from .state import Lowering, Turned, lowers, shape
 
 INTEGERS: dict[int, Scalar] = {8: I8, 16: I16, 32: I32, 64: I64}
 """Integers by their bits."""
@@ -22,7 +22,7 @@ def bits_type(element: Scalar) -> Scalar:
 @lowers(Broadcast)
 def broadcast(g: Lowering, o: Broadcast) -> None:
     sizes = shape(o.source)
-    if not isinstance(g.held[o.source], Buffer):
+    if not g.is_spread(o.source):
         g.held[o.result] = g.held[o.source]
         return
     with g.defining(o.result) as (at, made):
@@ -31,8 +31,14 @@ def broadcast(g: Lowering, o: Broadcast) -> None:
 
 @lowers(Permute)
 def permute(g: Lowering, o: Permute) -> None:
-    if not isinstance(g.held[o.source], Buffer):
+    if not g.is_spread(o.source):
         g.held[o.result] = g.held[o.source]
+        return
+    held = g.held[o.source]
+    if isinstance(held, Buffer):
+        held = Turned(held, tuple(range(len(o.permutation))))
+    if isinstance(held, Turned) and g.comes_from_memory(o.source) and g.may_turn(o.result):
+        g.hold(o.result, held.buffer, tuple(o.permutation.index(d) for d in held.order))
         return
     with g.defining(o.result) as (at, made):
         source: list[Operand] = [index(0)] * len(at)
@@ -43,7 +49,7 @@ def permute(g: Lowering, o: Permute) -> None:
 
 @lowers(Reshape)
 def reshape(g: Lowering, o: Reshape) -> None:
-    if not isinstance(g.held[o.source], Buffer):
+    if not g.is_spread(o.source):
         g.held[o.result] = g.held[o.source]
         return
     with g.defining(o.result) as (at, made):
@@ -89,7 +95,7 @@ def position(g: Lowering, part: Sequence[int], whole: Sequence[int], indices: Se
 
 @lowers(Extract)
 def extract(g: Lowering, o: Extract) -> None:
-    if not isinstance(g.held[o.source], Buffer):
+    if not g.is_spread(o.source):
         g.held[o.result] = g.held[o.source]
         return
     part = shape(o.result)

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ....analysis.alignment import Alignment, axis_info
-from ....ir import Op, Value
-from ....ops import Entry, Module
+from ....declare.relations import ELEMENTWISE
+from ....ir import Op, Value, walk
+from ....ops import Broadcast, Constant, Entry, Iota, Module, Permute, Reduce, Scan, StorePtrTko, StoreViewTko
 from ....types import Ptr, Tile
 from ..abi import NotLowered
 from ..loops.builder import Builder, element_of
@@ -33,9 +34,26 @@ class Tensor:
     home: Home | None
 
 
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A tile in a buffer whose dimensions are in another order: neighbours there are probably neighbours in memory."""
+
+    buffer: Buffer
+    order: tuple[int, ...]
+    """The dimensions of the tile, in the order of the buffer."""
+
+    def place(self, at: Sequence[Operand]) -> tuple[Operand, ...]:
+        """Return the index in the buffer of an element of the tile."""
+        return tuple(at[d] for d in self.order)
+
+
+SPREADS = (Broadcast, Constant, Iota)
+"""Operations whose results can be computed in any order of their elements."""
+TAKES_ELEMENTS = (Broadcast, Permute, Reduce, Scan, StorePtrTko, StoreViewTko)
+"""Operations, besides element-wise ones, that take their operands element by element."""
 MAX_LOWERED = 50_000
 """Operations to lower at most, counting those of a body as often as it is used."""
-Held = Operand | Buffer | Tensor | None
+Held = Operand | Buffer | Turned | Tensor | None
 """The value of Tile IR in the loop IR; None for a token."""
 Lower = Callable[["Lowering", Any], None]
 LOWERS: dict[type[Op], Lower] = {}
@@ -82,6 +100,9 @@ class Lowering:
     homes: dict[Value, Home] = field(default_factory=dict)
     """The memory that pointers come from, where that is known."""
     allocas: dict[Op, Buffer] = field(default_factory=dict)
+    anyhow: set[Value] = field(default_factory=set)
+    """Tiles of constants, positions and rows, which can be computed in any order of their elements."""
+    _users: dict[Value, list[Op]] = field(default_factory=dict)
     frames: list[Any] = field(default_factory=list)
     """The enclosing regions, outermost first; see `control`."""
     count: int = 0
@@ -100,6 +121,8 @@ class Lowering:
                 rules[type(o)](self, o)
         function(self, o)
         self.inherit_home(o)
+        if isinstance(o, SPREADS) or (o.opdef.has(ELEMENTWISE) and all(v in self.anyhow for v in o.operands)):
+            self.anyhow.update(o.results)
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -111,19 +134,25 @@ class Lowering:
     def operand(self, v: Value) -> Operand:
         """Return a tile of one element."""
         held = self.held[v]
-        assert not isinstance(held, (Buffer, Tensor)) and held is not None
+        assert not isinstance(held, (Buffer, Turned, Tensor)) and held is not None
         return held
+
+    def is_spread(self, v: Value) -> bool:
+        """Tell whether the elements of a tile may differ."""
+        return isinstance(self.held[v], (Buffer, Turned))
 
     def at(self, v: Value, index: Sequence[Operand]) -> Operand:
         """Return an element of a tile."""
         held = self.held[v]
         if isinstance(held, Buffer):
             return self.b.load(held, index)
+        if isinstance(held, Turned):
+            return self.b.load(held.buffer, held.place(index))
         assert held is not None and not isinstance(held, Tensor)
         return held
 
     def buffer(self, v: Value) -> Buffer:
-        """Return the buffer of a tile; one that is held as an operand is put in one."""
+        """Return the buffer of a tile; one that is held otherwise is put in one."""
         held = self.held[v]
         if isinstance(held, Buffer):
             return held
@@ -137,18 +166,55 @@ class Lowering:
             self.b.store(buffer, at if buffer.shape else (), self.at(v, at))
 
     @contextmanager
-    def defining(self, v: Value) -> Iterator[tuple[tuple[Operand, ...], list[Operand]]]:
-        """Open the nest that defines a tile: yields the indices of an element, and a list to put the element in."""
+    def defining(
+        self, v: Value, order: tuple[int, ...] | None = None
+    ) -> Iterator[tuple[tuple[Operand, ...], list[Operand]]]:
+        """Open the nest that defines a tile: yields the indices of an element, and a list to put the element in.
+
+        The nest may go through the dimensions in another order, which is then that of the buffer.
+        """
         made: list[Operand] = []
         if is_scalar(v):
             yield (index(0),) * len(shape(v)), made
             self.held[v] = made[0]
             return
-        buffer = self.b.declare(element_of(v.type), shape(v), name=name_of(v))
-        with self.b.nest(Kind.PARALLEL, buffer.shape) as at:
+        sizes = shape(v)
+        order = order or tuple(range(len(sizes)))
+        buffer = self.b.declare(element_of(v.type), [sizes[d] for d in order], name=name_of(v))
+        with self.b.nest(Kind.PARALLEL, sizes, order) as at:
             yield at, made
-            self.b.store(buffer, at, made[0])
-        self.held[v] = buffer
+            self.b.store(buffer, [at[d] for d in order], made[0])
+        self.hold(v, buffer, order)
+
+    def hold(self, v: Value, buffer: Buffer, order: tuple[int, ...]) -> None:
+        """Note that a buffer has a tile, its dimensions in some order."""
+        self.held[v] = buffer if order == tuple(range(len(order))) else Turned(buffer, order)
+
+    def order_of(self, operands: Sequence[Value], result: Value) -> tuple[int, ...] | None:
+        """Return the order in which to go through a tile that is computed from others of its shape; None for its own.
+
+        Tiles that come from memory count, while masks and positions can be computed in any order.
+        """
+        orders = [self.held[v].order for v in operands if isinstance(self.held[v], Turned)]  # type: ignore[union-attr]
+        plain = [v for v in operands if isinstance(self.held[v], Buffer) and self.comes_from_memory(v)]
+        if not orders or len(plain) >= len(orders) or not self.may_turn(result):
+            return None
+        return max(orders, key=orders.count)
+
+    def comes_from_memory(self, v: Value) -> bool:
+        """Tell whether a tile is computed from a whole one that was loaded, or may be."""
+        return v not in self.anyhow
+
+    def may_turn(self, v: Value) -> bool:
+        """Tell whether all that use a tile take single elements, and none the buffer."""
+        if not self._users:
+            for o in walk(self.entry):
+                for x in o.operands:
+                    self._users.setdefault(x, []).append(o)
+        return all(
+            isinstance(o, TAKES_ELEMENTS) or (o.opdef.has(ELEMENTWISE) and not self.called(o))
+            for o in self._users.get(v, ())
+        )
 
     # ------------------------------------------------------------ pointers
 

@@ -360,10 +360,11 @@ class _Inliner:
                     nests.append((s, producer_of(s, self.writers)))
         makers = {p.buffer: (n, p) for n, (_, p) in enumerate(nests) if p is not None}
         users: dict[Buffer, set[int]] = {}
-        for n, (s, _) in enumerate(nests):
+        for n, (s, p) in enumerate(nests):
             for b, count in _uses(s).items():
                 users.setdefault(b, set()).add(n)
-                if count > prod(b.shape):
+                # A tile that is fused into nests whose loops have another order is computed for every element.
+                if (count if p is None else max(count, prod(p.buffer.shape))) > prod(b.shape):
                     self.often.add(b)
         roots = _Roots()
         for _, p in reversed(nests):

@@ -188,6 +188,7 @@ class Job(HoldsAddresses):
         job[pool_ir.RUN], job[pool_ir.SLOTS] = run, prepared.slots.ctypes.data
         job[pool_ir.GRID], job[pool_ir.CONTROL] = self.address + 256, self.address + 128
         self.total = 0
+        self._queues = np.zeros(2 * pool_ir.QUEUE_WORDS, np.int64)
 
     def reset(self, grid: tuple[int, int, int]) -> None:
         self.total = grid[0] * grid[1] * grid[2]
@@ -272,6 +273,7 @@ class Job(HoldsAddresses):
             size = min(self.total - first, MOST if whole else self._slice(pace[0], threads))
             job[pool_ir.NEXT], job[pool_ir.LAST] = first, first + size
             job[pool_ir.CHUNK] = max(1, min(TURN, size // (16 * threads)))
+            self._share(first, size, threads)
             start = time.perf_counter_ns()
             found = self._drive(workers, own, threads, apart, deadline)
             pace[0] = (time.perf_counter_ns() - start) / size * threads
@@ -281,6 +283,19 @@ class Job(HoldsAddresses):
             if progress is not None:
                 progress(size)
         return True
+
+    def _share(self, first: int, size: int, parts: int) -> None:
+        """Give each thread a part of the tile blocks to begin with."""
+        job = self._job
+        if len(self._queues) < (parts + 1) * pool_ir.QUEUE_WORDS:
+            self._queues = np.zeros((parts + 1) * pool_ir.QUEUE_WORDS, np.int64)
+        start = self._queues.ctypes.data
+        skip = -start % LINE // 8
+        job[pool_ir.PARTS], job[pool_ir.QUEUES] = parts, start + 8 * skip
+        queues = self._queues.data
+        for n in range(parts):
+            at = skip + n * pool_ir.QUEUE_WORDS
+            queues[at], queues[at + 1] = first + n * size // parts, first + (n + 1) * size // parts
 
     def _slice(self, pace: float, threads: int) -> int:
         """Choose how many tile blocks to run before progress is reported."""
@@ -306,7 +321,7 @@ class Job(HoldsAddresses):
             timer.daemon = True
             timer.start()
         try:
-            while not workers.work(self.address, own, 1):
+            while not workers.work(self.address, own, 0, 1):
                 pass
         finally:
             if timer is not None:

@@ -88,7 +88,7 @@ class Pool(HoldsAddresses):
 
     def __init__(self, code: Code) -> None:
         self.code = code
-        self.work = ctypes.CFUNCTYPE(_I, _P, _P, _I)(self.code.address("work"))
+        self.work = ctypes.CFUNCTYPE(_I, _P, _P, _I, _I)(self.code.address("work"))
         gather = ctypes.CFUNCTYPE(None, _P, _P, _I)
         self.gather = {4: gather(self.code.address("gather_32")), 8: gather(self.code.address("gather_64"))}
         """Functions that add integers of some bytes to memory."""

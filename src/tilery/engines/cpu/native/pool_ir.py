@@ -27,11 +27,15 @@ from __future__ import annotations
 
 from ..abi import QUICKLY, Target
 
-RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS, ARENA, STRIDE, OWN_SLOTS = range(12)
-"""The words of a job. NEXT to LAST are the tile blocks that are left, taken by CHUNK; worker n joins if n < WANTED;
-STATUS collects what `run` returned. The arena of worker n is n * STRIDE bytes after ARENA. If OWN_SLOTS is not 0, each
-thread has slots of its own, that many bytes after the beginning of its arena."""
+RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS, ARENA, STRIDE, OWN_SLOTS, PARTS, QUEUES = range(14)
+"""The words of a job. Tile blocks are in PARTS parts, one for each thread, which takes CHUNK of them at a time, and then
+those that others have left: a thread most often works on the memory that it worked on in the launch before. QUEUES is
+the address of the parts, each with the next tile block and the end, on lines of their own. NEXT becomes LAST when all
+are taken. Worker n joins if n < WANTED, and begins with part n; the calling thread begins with the last one. STATUS
+collects what `run` returned. The arena of worker n is n * STRIDE bytes after ARENA. If OWN_SLOTS is not 0, each thread
+has slots of its own, that many bytes after the beginning of its arena."""
 JOB_WORDS = 16
+QUEUE_WORDS = 8
 BUSY, FINISHED, EXPIRED, CLOSED = range(4)
 """The results of `drive`: another caller uses the crew; all tile blocks ran, or the status says why not; the time was
 over; the interpreter exits."""
@@ -78,7 +82,7 @@ declare void @llvm.aarch64.set.fpcr(i64)""",
 }
 
 _WORK = """
-define i64 @work(ptr %job, ptr %arena, i64 %briefly) {
+define i64 @work(ptr %job, ptr %arena, i64 %who, i64 %briefly) {
 entry:
   <enter>
   %prun = getelementptr i64, ptr %job, i64 0
@@ -98,20 +102,46 @@ entry:
   %slots = select i1 %shared, ptr %common, ptr %own
   %grid = load ptr, ptr %pgrid
   %control = load ptr, ptr %pcontrol
-  %end = load i64, ptr %plast
+  %total = load i64, ptr %plast
   %chunk = load i64, ptr %pchunk
+  %pparts = getelementptr i64, ptr %job, i64 12
+  %pqueues = getelementptr i64, ptr %job, i64 13
+  %parts = load i64, ptr %pparts
+  %queues = load ptr, ptr %pqueues
   %timed = icmp ne i64 %briefly, 0
   %start = <ticks>
   %brief = <brief>
   br label %take
 take:
-  %first = atomicrmw add ptr %pnext, i64 %chunk acq_rel
+  %part = phi i64 [ %who, %entry ], [ %part, %again ], [ %part, %look ], [ %following, %other ]
+  %empty = phi i64 [ 0, %entry ], [ 0, %again ], [ 0, %look ], [ %more, %other ]
+  %skipped = mul i64 %part, 64
+  %queue = getelementptr i8, ptr %queues, i64 %skipped
+  %pend = getelementptr i8, ptr %queue, i64 8
+  %end = load i64, ptr %pend
+  %seen = load atomic i64, ptr %queue monotonic, align 8
+  %left = icmp slt i64 %seen, %end
+  br i1 %left, label %try, label %none
+try:
+  %first = atomicrmw add ptr %queue, i64 %chunk acq_rel
   %any = icmp slt i64 %first, %end
-  br i1 %any, label %go, label %done
+  br i1 %any, label %go, label %none
+none:
+  %more = add i64 %empty, 1
+  %over = icmp sge i64 %more, %parts
+  br i1 %over, label %taken, label %other
+other:
+  %after = add i64 %part, 1
+  %wraps = icmp sge i64 %after, %parts
+  %following = select i1 %wraps, i64 0, i64 %after
+  br label %take
+taken:
+  store atomic i64 %total, ptr %pnext release, align 8
+  br label %done
 go:
   %to = add i64 %first, %chunk
-  %over = icmp sgt i64 %to, %end
-  %last = select i1 %over, i64 %end, i64 %to
+  %beyond = icmp sgt i64 %to, %end
+  %last = select i1 %beyond, i64 %end, i64 %to
   %status = call i64 %run(ptr %slots, ptr %grid, i64 %first, i64 %last, ptr %arena, ptr %control)
   %fine = icmp eq i64 %status, 0
   br i1 %fine, label %again, label %failed
@@ -126,7 +156,7 @@ failed:
   %old = atomicrmw or ptr %pstatus, i64 %status acq_rel
   br label %done
 done:
-  %all = phi i64 [ 1, %take ], [ 0, %look ], [ 1, %failed ]
+  %all = phi i64 [ 1, %taken ], [ 0, %look ], [ 1, %failed ]
   <leave>
   ret i64 %all
 }
@@ -221,7 +251,7 @@ go:
   %stride = load i64, ptr %pstride
   %skip = mul i64 %number, %stride
   %arena = getelementptr i8, ptr %arenas, i64 %skip
-  %x0 = call i64 @work(ptr %job, ptr %arena, i64 0)
+  %x0 = call i64 @work(ptr %job, ptr %arena, i64 %number, i64 0)
   br label %leave
 leave:
   %before = atomicrmw sub ptr %s, i64 1 seq_cst
@@ -414,7 +444,10 @@ offer:
 go:
   br i1 %takes, label %working, label %waiting
 working:
-  %all = call i64 @work(ptr %job, ptr %arena, i64 1)
+  %pparts = getelementptr i64, ptr %job, i64 12
+  %parts = load i64, ptr %pparts
+  %own = sub i64 %parts, 1
+  %all = call i64 @work(ptr %job, ptr %arena, i64 %own, i64 1)
   %exhausted = icmp ne i64 %all, 0
   br i1 %exhausted, label %waiting, label %look
 waiting:

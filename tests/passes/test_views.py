@@ -51,6 +51,12 @@ entry @rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %stride: tile<i32>, %n: tile
 """
 
 
+WIDE = """  %m64 = exti %m signed : tile<i32> -> tile<i64>
+  %stride64 = exti %stride signed : tile<i32> -> tile<i64>
+  %column64 = exti %column signed : tile<8xi32> -> tile<8xi64>
+  %row = muli %m64, %stride64 : tile<i64>"""
+
+
 def rows(predicate: str = "less_than", padding: str = "0.5") -> Module:
     return tilery.parse(ROWS.replace("PREDICATE", predicate).replace("PADDING", padding))
 
@@ -92,6 +98,31 @@ def test_padding_that_is_spread_from_a_scalar_is_that_of_the_view(padding: str) 
     (load,) = (o for o in walk(changed) if isinstance(o, LoadViewTko))
     assert isinstance(load.view.type, PartitionView) and load.view.type.padding_value is not None
     np.testing.assert_array_equal(run(changed, "cpu", 13, 3), run(tilery.parse(text), "reference", 13, 3))
+
+
+@pytest.mark.parametrize("row", [-2, 0, 2, 3])
+def test_rows_whose_number_is_compared_without_its_sign(row: int) -> None:
+    """As bounds are checked: a negative number is no row. Such a number may come from memory."""
+    text = ROWS.replace("PREDICATE", "less_than").replace("PADDING", "0.0")
+    for old, new in (
+        ("less_than %j, %m, signed", "less_than %m, %limit, unsigned"),
+        ("  %iota", "  %limit = constant <i32: 3> : tile<i32>\n  %iota"),
+        ("  %row = muli %j, %stride : tile<i32>", WIDE),
+        ("%row : tile<i32> -> tile<1xi32>", "%row : tile<i64> -> tile<1xi64>"),
+        ("%row1 : tile<1xi32> -> tile<8xi32>", "%row1 : tile<1xi64> -> tile<8xi64>"),
+        ("%at = addi %row8, %column : tile<8xi32>", "%at = addi %row8, %column64 : tile<8xi64>"),
+        ("%at : tile<8xptr<f32>>, tile<8xi32>", "%at : tile<8xptr<f32>>, tile<8xi64>"),
+        ("%w token = %t : tile<8xptr<f32>>, tile<8xf32>", "%w, %mask token = %t : MASKED"),
+        ("MASKED", "tile<8xptr<f32>>, tile<8xf32>, tile<8xi1>"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    module = tilery.parse(text)
+    changed = with_views(module, "rows", (-1, -1, 5, 5, -1, 2, 2, 1))
+    assert changed is not None
+    kinds = [type(o) for o in walk(changed)]
+    assert LoadPtrTko not in kinds and StorePtrTko not in kinds
+    np.testing.assert_array_equal(run(changed, "cpu", 13, row), run(module, "reference", 13, row))
 
 
 def test_pointers_that_may_wrap_around_stay() -> None:

@@ -143,11 +143,27 @@ def _compared(o: CmpI, shape: tuple[int, ...], forms: Forms, known: Ranges) -> M
         left, right, predicate = right, left, MIRRORED[predicate]
     if predicate not in (LESS, LESS_EQUAL):
         return None
-    if o.signedness is Signedness.UNSIGNED and min(known[left].lo, known[right].lo) < 0:
-        return None
     a, b = forms[left], forms[right]
     if a is None or b is None:
         return None
+    if o.signedness is Signedness.UNSIGNED and min(known[left].lo, known[right].lo) < 0:
+        return _unsigned(a, b, predicate, shape) if known[right].lo >= 0 else None
+    return _less(a, b, predicate, shape)
+
+
+def _unsigned(a: Form, b: Form, predicate: ComparisonPredicate, shape: tuple[int, ...]) -> MaskLimits | None:
+    """Return what `position < limit` leaves of unsigned numbers, if the limit is not negative: no negative position."""
+    found = _less(a, b, predicate, shape)
+    if found is None or found.after is not None:
+        return None
+    if a.uniform:
+        return found._replace(conditions=(*found.conditions, plus(a.start, {(): 1})))
+    first = _at_least({}, a, shape)
+    return None if first is None else found._replace(after=first.after)
+
+
+def _less(a: Form, b: Form, predicate: ComparisonPredicate, shape: tuple[int, ...]) -> MaskLimits | None:
+    """Return what `position < limit` leaves, or `position <= limit`."""
     if a.uniform and not b.uniform:
         return _at_least(plus(a.start, {(): predicate is LESS}), b, shape)
     if not b.uniform:

@@ -28,10 +28,10 @@ from __future__ import annotations
 from ..abi import QUICKLY, Target
 
 RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS, ARENA, STRIDE, OWN_SLOTS, PARTS, QUEUES = range(14)
-"""The words of a job. Tile blocks are in PARTS parts, one for each thread, which takes CHUNK of them at a time, and then
-those that others have left: a thread most often works on the memory that it worked on in the launch before. QUEUES is
-the address of the parts, each with the next tile block and the end, on lines of their own. NEXT becomes LAST when all
-are taken. Worker n joins if n < WANTED, and begins with part n; the calling thread begins with the last one. STATUS
+"""The words of a job. Tile blocks are in PARTS parts, one for each thread, which takes CHUNK of them at a time, and
+then those that others have left: a thread most often works on the memory that it worked on in the launch before. QUEUES
+is the address of the parts, each with the next tile block and the end, on lines of their own. NEXT becomes LAST when
+all are taken. Worker n joins if n < WANTED, and begins with part n; the calling thread begins with the last one. STATUS
 collects what `run` returned. The arena of worker n is n * STRIDE bytes after ARENA. If OWN_SLOTS is not 0, each thread
 has slots of its own, that many bytes after the beginning of its arena."""
 JOB_WORDS = 16

@@ -218,6 +218,12 @@ def test_what_is_read_again_by_a_heavy_function_is_fetched_ahead() -> None:
     assert not any(isinstance(s, Prefetch) for s in walk(after(bench("vadd"), *passes(AVX512, EXACT)).body))
 
 
+def test_operands_of_the_next_product_are_fetched_while_one_is_computed() -> None:
+    """A tile of 128 x 32 f32 has two lines a row, one of 32 x 128 has eight; the result has 128 blocks."""
+    fetched = [s for s in walk(after(bench("gemm"), *passes(AVX512, EXACT)).body) if isinstance(s, Prefetch)]
+    assert len(fetched) == (128 * 2 + 32 * 8) // 128
+
+
 # ---------------------------------------------------------------- squares
 
 TURN = """entry @k(%p: tile<ptr<T>>, %q: tile<ptr<T>>) {

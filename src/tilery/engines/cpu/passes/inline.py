@@ -360,12 +360,15 @@ class _Inliner:
                     nests.append((s, producer_of(s, self.writers)))
         makers = {p.buffer: (n, p) for n, (_, p) in enumerate(nests) if p is not None}
         users: dict[Buffer, set[int]] = {}
+        spread: set[Buffer] = set()
+        """Tiles that larger ones repeat, for each of whose elements they may be computed once these are fused."""
         for n, (s, p) in enumerate(nests):
             for b, count in _uses(s).items():
                 users.setdefault(b, set()).add(n)
-                # A tile that is fused into nests whose loops have another order is computed for every element.
-                if (count if p is None else max(count, prod(p.buffer.shape))) > prod(b.shape):
+                if count > prod(b.shape):
                     self.often.add(b)
+                if p is not None and prod(p.buffer.shape) > prod(b.shape):
+                    spread.add(b)
         roots = _Roots()
         for _, p in reversed(nests):
             if p is not None:
@@ -374,7 +377,7 @@ class _Inliner:
         heavy: dict[Buffer, bool] = {}
         for b, (_, p) in sorted(makers.items(), key=lambda each: each[1][0]):
             heavy[b] = p.is_heavy or any(heavy.get(x, False) and x not in kept for x in p.inputs)
-            if b in self.often and heavy[b]:
+            if heavy[b] and (b in self.often or b in spread):
                 kept.add(b)
                 continue
             count = roots.count(b)

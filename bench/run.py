@@ -290,7 +290,7 @@ def main() -> int:
         found = json.loads((folder / f"{args.name}.json").read_text("utf-8"))
     else:
         if os.environ.get("MALLOC_TOP_PAD_") != MALLOC["MALLOC_TOP_PAD_"]:
-            os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
+            os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC, "JAX_PLATFORMS": "cpu"})
         found = run(args)
     text = page(found)
     print(text)

@@ -36,6 +36,8 @@ def copy(x, y, WAITS: tl.constexpr, B: tl.constexpr):  # type: ignore[no-untyped
 
 @pytest.mark.parametrize("waits", ["", "PTX", "gdc_wait"])
 def test_a_dependent_launch_must_wait(waits: str) -> None:
+    if triton.__version__.startswith("3.3."):
+        pytest.skip("this release of Triton has no dependent launches")
     if waits == "gdc_wait" and not CAN_WAIT:
         pytest.skip("this release of Triton has no gdc_wait that works")
     found = Sanitizer("race", together=True)

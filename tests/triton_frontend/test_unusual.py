@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
-pytest.importorskip("triton", reason="Triton is not installed")
+triton: Any = pytest.importorskip("triton", reason="Triton is not installed")
 
 import tilery.triton  # noqa: E402
 from tilery import TileError  # noqa: E402
@@ -95,10 +95,14 @@ PROGRAMS: dict[str, Program] = {
         for flag in (-1, 0, 1, 2)
     },
 }
+SUBSCRIPTS = ("loops", "tuple")
+"""Programs that take an element of a constant tuple."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results(name: str) -> None:
+    if name in SUBSCRIPTS and triton.__version__.startswith("3.3."):
+        pytest.skip("this Triton has no subscripts of constant tuples")
     launch, wanted = PROGRAMS[name]
     x, out = torch.tensor(X).cuda(), torch.zeros(128, device="cuda")
     launch(x, out)

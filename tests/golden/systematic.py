@@ -241,16 +241,17 @@ def paired_laws(bits: int) -> Iterator[str]:
 
 
 def compared_laws(bits: int) -> Iterator[str]:
-    """Yield kernels with two comparisons of a value with neighbouring constants, joined in each way."""
+    """Yield kernels with two comparisons of a value with constants that are near each other, joined in each way."""
     top = 1 << bits - 1
+    bases = (5, top - 2, 1 - top, 1, -2, 0, -top, top - 1)
     for number, one in enumerate(COMPARED):
         k = _Lines(bits)
         for at, two in enumerate(COMPARED):
-            for step in (-1, 0, 1):
-                base = (5, top - 2, 1 - top, 1, -2)[(number + at + step) % 5]
+            for step in (-2, -1, 0, 1, 2):
+                base = bases[(number + at + 3 * step) % len(bases)]
                 first = k.put(one % ("%x", k.constant(base)), k.mask)
                 k.hide()
-                second = k.put(two % ("%x", k.constant(base + step)), k.mask)
+                second = k.put(two % ("%x", k.constant(max(-top, min(top - 1, base + step)))), k.mask)
                 k.hide()
                 for name in ("andi", "ori", "xori"):
                     k.put(f"{name} {first}, {second} : {{m}}", k.mask)

@@ -109,7 +109,12 @@ def access_kernel(rng: random.Random) -> tuple[str, str]:
     if chosen:
         operands, types = f"{operands}, {chosen}", f"{types}, {mask}"
         zero = "true" if element == "i1" else "3" if element[0] == "i" else "1.5"
-        padding = (body.put(f"constant <{element}: {zero}> : {type}"), body.spread("%z", element), "")[rng.randrange(3)]
+        own = "%bx"
+        if element != "i32":
+            to = {"f": "itof %bx signed", "b": "itof %bx signed"}.get(element[0], "exti %bx signed")
+            own = body.put(f"{'trunci %bx' if element in ('i1', 'i8', 'i16') else to} : tile<i32> -> tile<{element}>")
+        uniform = body.put(f"constant <{element}: {zero}> : {type}")
+        padding = (uniform, body.spread("%z", element), "", body.spread(own, element))[rng.randrange(4)]
         if padding:
             operands, types = f"{operands}, {padding}", f"{types}, {type}"
     body.lines.append(f"%a, %t = load_ptr_tko weak {operands} : {types} -> {type}, token")

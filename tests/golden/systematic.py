@@ -276,3 +276,41 @@ def chosen_laws(bits: int) -> Iterator[str]:
             k.hide()
             k.put(f"{('andi', 'ori', 'xori')[at % 3]} {mask}, {(other, '%m')[at % 2]} : {{m}}", k.mask)
         yield k.kernel()
+
+
+def long_kernels() -> Iterator[str]:
+    """Yield kernels with long sums, conjunctions and chains, of as many terms as rules look at, or one more."""
+    for count in (16, 31, 32, 33, 34, 63, 64, 65, 130):
+        for name, balanced in (("addi", False), ("addi", True), ("andi", False), ("andi", True), ("maxi", True)):
+            k = _Lines(32)
+            terms = []
+            for number in range(count):
+                mixed = k.put(f"xori %x, {k.constant(number + 5)} : {{t}}")
+                k.hide()
+                if name == "andi":
+                    mixed = k.put(f"cmpi less_than {mixed}, {k.constant(number)}, signed : {{t}} -> {{m}}", k.mask)
+                    k.hide()
+                terms.append(mixed)
+            type = "{m}" if name == "andi" else "{t}"
+            more = " signed" if name == "maxi" else ""
+            while len(terms) > 1:
+                pairs = list(zip(terms[::2], terms[1::2])) if balanced else [(terms[0], terms[1])]
+                rest = terms[2 * len(pairs) :]
+                made = []
+                for a, b in pairs:
+                    made.append(k.put(f"{name} {a}, {b}{more} : {type}", k.mask if name == "andi" else ""))
+                    k.hide()
+                terms = [*made, *rest]
+            k.put(f"{name} {terms[0]}, {terms[0]}{more} : {type}", k.mask if name == "andi" else "")
+            yield k.kernel()
+    for depth in (15, 16, 17, 31, 32, 33, 34, 64, 127, 128, 129, 255, 256, 257, 300):
+        for names in (("xori", "addi"), ("muli", "addi", "ori"), ("shli", "subi")):
+            k = _Lines(32)
+            value = "%x"
+            for number in range(depth):
+                value = k.put(
+                    f"{names[number % len(names)]} {value}, {('%y', k.constant(3 + number % 4))[number % 2]} : {{t}}"
+                )
+                k.hide()
+            k.put(f"andi {value}, {k.constant(255)} : {{t}}")
+            yield k.kernel()

@@ -38,3 +38,8 @@ def test_sections(part: str) -> None:
 @parts("bytecode/pieces")
 def test_pieces(part: str) -> None:
     check(part)
+
+
+@parts("bytecode/integers")
+def test_integers(part: str) -> None:
+    check(part)

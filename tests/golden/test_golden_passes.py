@@ -78,3 +78,8 @@ def test_pipelines(part: str) -> None:
 @parts("passes/idioms")
 def test_idioms(part: str) -> None:
     check(part)
+
+
+@parts("passes/long")
+def test_long_expressions(part: str) -> None:
+    check(part)

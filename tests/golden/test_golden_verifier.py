@@ -28,3 +28,8 @@ def test_again(part: str) -> None:
 @parts("verifier/beside")
 def test_beside(part: str) -> None:
     check(part)
+
+
+@parts("verifier/many")
+def test_many(part: str) -> None:
+    check(part)

@@ -22,7 +22,7 @@ from tilery.bytecode.wire import Mark
 from tilery.bytecode.write_body_fast import write_fast
 from tilery.bytecode.writer import write, write_with
 from tilery.diag import TileError
-from tilery.ir import clone
+from tilery.ir import UnknownOp, clone, walk
 from tilery.ops import Module
 from tilery.text.parse.parser import parse
 from tilery.text.print.printer import show
@@ -198,3 +198,24 @@ def each_piece(part: int) -> Iterator[str]:
                 yield "\n".join(
                     as_read(each, READERS[at % 4] if turn % 3 == 2 else None) for turn, each in enumerate(files)
                 )
+
+
+@group("bytecode/integers")
+def each_integer() -> Iterator[str]:
+    """Each integer of an example in turn is one at which something may change; it need not be legal."""
+    done: set[tuple[str, str]] = set()
+    for text in examples():
+        try:
+            m = parse(text)
+        except TileError:
+            continue
+        for o in list(walk(m)):
+            for f in o.opdef.attrs if not isinstance(o, UnknownOp) else ():
+                old = getattr(o, f.attr)
+                if type(old) is not int or (o.name, f.attr) in done:
+                    continue
+                done.add((o.name, f.attr))
+                for value in (0, 1, -1, (1 << 31) - 1, 1 << 31, -(1 << 31), (1 << 63) - 1, -(1 << 63)):
+                    setattr(o, f.attr, value)
+                    yield written(m)
+                setattr(o, f.attr, old)

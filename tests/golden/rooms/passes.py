@@ -14,7 +14,7 @@ from golden.launches import launched
 from golden.material import changed as changed_module
 from golden.material import modules, parsed, rng_of, stored
 from golden.shown import outcome
-from golden.systematic import chosen_laws, compared_laws, paired_laws, single_laws
+from golden.systematic import chosen_laws, compared_laws, long_kernels, paired_laws, single_laws
 from golden.table import group
 from support.mutation import mutate
 from tilery.ir import clone, walk
@@ -119,6 +119,23 @@ def systematic(part: int) -> Iterator[str]:
         for pipeline in ("simplify", "fold-int,canonicalize", "fold-known"):
             yield after(m, pipeline)
         yield after(m, rng_of("systematic", bits, number).choice(OPTIONS))
+
+
+@group("passes/long")
+def on_long_expressions() -> Iterator[str]:
+    """Sums, conjunctions and chains as long as rules look, and constants as large as they fold."""
+    for text in long_kernels():
+        m = parse(text)
+        assert not verify(m), verify(m)[0].message
+        for pipeline in ("simplify", "canonicalize,fold-int", "fold-known"):
+            yield after(m, pipeline)
+    for count in (2048, 4096, 8192):
+        words = "".join(f"{(number * 37 + 15) & 0x3FFF:04X}" for number in range(count))
+        for text in ("negf %a", "addf %a, %a", "mulf %a, %a"):
+            type = f"tile<{count}xf16>"
+            kernel = f'entry @k() {{ %a = constant <f16: "0x{words}"> : {type}\n%b = {text} : {type}\n'
+            kernel += f'%c = print_tko "%f", %b : {type} -> token }}'
+            yield after(parse(kernel), "fold-float,dce")
 
 
 @group("passes/choices", 2)

@@ -319,6 +319,11 @@ def types() -> Iterator[str]:
         yield outcome(lambda text=text: type_from_text(text))  # type: ignore[misc]  # a default binds
         yield brief(f"entry @k(%x: {text}, %n: tile<i32>) {{\n%0 = addi %n, %n : tile<i32>\nreturn }}")
         yield brief(f'"cuda_tile.module"() <{{sym_name = "m"}}> ({{}}) {{a = {text}}} : () -> ()')
+    for zeros in (1, 7, 8, 9, 10):
+        yield brief(f"entry @k(%k: tile<i32>) {{ %0 = addi %k#{'0' * zeros}, %k : tile<i32> }}")
+    for count in (99, 100, 101, 102):
+        listed = f"dense<{[number % 100 for number in range(count)]}> : tensor<{count}xi8>"
+        yield with_attribute(PLACES[0].replace("ATTR", listed), allow_unregistered=True)
     found = dict.fromkeys(word for text in texts() for word in tokens_of(text) if "<" in word or word.startswith("!"))
     for number, text in enumerate(found):
         yield outcome(lambda text=text: type_from_text(text))  # type: ignore[misc]  # a default binds

@@ -165,6 +165,14 @@ def again() -> Iterator[str]:
             yield in_kernel(SCOPES["reduce"].format(around.format(inner) + " yield %a : tile<i32>"), "return")
 
 
+@group("verifier/many")
+def many() -> Iterator[str]:
+    """As many violations as are reported, and more."""
+    for count in (1, 99, 100, 101, 102):
+        yield in_kernel(*(f"%e{number} = extract %v[] : tile<8xi32> -> tile<2xi32>" for number in range(count)))
+        yield in_kernel(*(f"%e{number} = exti %x signed : tile<i32> -> tile<i8>" for number in range(count)))
+
+
 def masked(access: str, number: int, mask: str) -> str:
     numbers = [number] * (access.count("{}") - 2)
     return access.format(*numbers, f", {mask}" if mask else "", f", {TYPES[mask]}" if mask else "")

@@ -356,6 +356,14 @@ def with_heuristic(x, out, n, B: tl.constexpr, EVEN: tl.constexpr):
         tl.store(out + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
 
 
+@triton.autotune(configs=[triton.Config({"B": b}) for b in (128, 64, 32, 16)], key=["n"])
+@triton.jit
+def tuned_by_what_compiles(x, out, n, B: tl.constexpr):
+    tl.static_assert(B <= 32)
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + B, mask=i < n)
+
+
 @triton.autotune(configs=[triton.Config({"B": 32}), triton.Config({"B": 64})], key=["n"])
 @triton.jit
 def tuned(x, out, n, B: tl.constexpr):

@@ -336,3 +336,10 @@ def test_heuristics_and_autotuning() -> None:
     kernels.tuned[lambda meta: (-(-100 // meta["B"]),)](x, out, 100)
     close(out, x * 2, 0)
     assert kernels.tuned.best_config.kwargs == {"B": 32}
+
+
+def test_autotuning_takes_the_first_configuration_that_compiles() -> None:
+    x, out, kernel = random(100), new(100), kernels.tuned_by_what_compiles
+    kernel[lambda meta: (-(-100 // meta["B"]),)](x, out, 100)
+    close(out, x + 32, 0)
+    assert kernel.best_config.kwargs == {"B": 32}

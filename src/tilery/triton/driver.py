@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+from unittest.mock import patch
 
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
@@ -90,7 +91,7 @@ class Launcher:
         if SETTINGS.session is None:
             why = "kernels that were compiled for tilery need it again"
             raise TileError("a kernel was launched after `tilery.triton.on` had ended", notes=(why,))
-        if x * y * z == 0:
+        if x * y * z == 0 or SETTINGS.trying:
             return
         if enter is not None:
             enter(metadata)
@@ -302,13 +303,18 @@ class TileDriver(DriverBase):  # type: ignore[misc]  # Triton's
 
 
 def benchmark(call: Any, *, quantiles: Sequence[float] | None = None, **more: Any) -> Any:
-    """Launch a configuration once and return its time; all take the same time unless they are to be measured.
+    """Launch a configuration once and return its time; all that compile take the same time unless they are measured.
 
-    Times on this machine say nothing about a GPU, so autotuning takes the first configuration that works.
+    Times on this machine say nothing about a GPU, so autotuning takes the first configuration that compiles: the call
+    raises the error of another one, and those after the first that compiles are not tried.
     """
     taken = 1.0
     if SETTINGS.time_configurations:
         start = time.perf_counter()
         call()
         taken = 1e3 * (time.perf_counter() - start)
+    elif not SETTINGS.chosen:
+        with patch.object(SETTINGS, "trying", True):
+            call()
+        SETTINGS.chosen = None if SETTINGS.chosen is None else True
     return [taken] * len(quantiles) if quantiles else taken

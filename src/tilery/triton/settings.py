@@ -17,7 +17,11 @@ class Settings:
     strict: bool = False
     capability: tuple[int, int] = (9, 0)
     time_configurations: bool = False
-    """Whether autotuning times configurations; it takes the first one otherwise."""
+    """Whether autotuning times configurations; it takes the first one that compiles otherwise."""
+    trying: bool = False
+    """Whether kernels are only compiled, because autotuning tries a configuration."""
+    chosen: bool | None = None
+    """While an autotuned kernel looks for a configuration, whether it has found one."""
 
 
 SETTINGS = Settings()

@@ -5,7 +5,7 @@ It also quotes reports that are drawn at random in docs/guides/sanitizer.md.
     python scripts/sanitizer_catalogue.py [--report docs/reports/lab/sanitizer_catalogue.md] [--results FILE]
 
 FILE keeps what was found, so that a run goes on where an earlier one was stopped. `parts/report_changes.toml` says of
-each quoted report what to change, as somebody understood it who had not seen the kernel.
+each quoted report what to change, as a reader who had not seen the kernel understood it.
 
 Each file of `tests/sanitize/catalogue` is a faulty kernel and its corrected twin. The page counts, by check, the faulty
 kernels that are reported at the right operations with the right cause, and twins that are reported at all.
@@ -113,7 +113,7 @@ def quotes(pairs: list[Pair], changes: dict[str, str] | None = None) -> list[str
     for pair, text in drawn(pairs):
         out += [f"`{pair}`", "", "```text", text, "```", ""]
         if changes is not None:
-            out += [f"Change: {changes.get(pair, 'nobody has read this report yet')}.", ""]
+            out += [f"Change: {changes.get(pair, 'this report has not been read yet')}.", ""]
     return out
 
 

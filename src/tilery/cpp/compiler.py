@@ -234,7 +234,7 @@ def _program(
 
 
 def _require_readable(code: bytes, toolkit: Toolkit, release: str, file: str) -> None:
-    """Refuse bytecode that is too new in the words of somebody who has a compiler, not a file."""
+    """Refuse bytecode that is too new in words for those who have a compiler, not a file."""
     written = Version(*code[8:10])
     if written <= LATEST:
         return

@@ -77,7 +77,7 @@ class Checking(Observer):
         self._makes, self._reports = makes, reports
         self.checks: list[Check] = []
         self.uninit = uninit
-        """Memory of arguments that nobody has written yet."""
+        """Memory of arguments that has not been written yet."""
         self.outputs = outputs
         """Arrays that the launch must write, if it has them as arguments."""
         self.origins = Origins() if origins is None else origins

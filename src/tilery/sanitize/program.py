@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .sanitizer import Sanitizer
 
 WORD = 8
-READ = "a value that nobody defined is stored to memory and read by the program"
-NOT_READ = "a value that nobody defined is stored to memory, and has not been read so far"
+READ = "an undefined value is stored to memory and read by the program"
+NOT_READ = "an undefined value is stored to memory, and has not been read so far"
 
 
 class Strided(NamedTuple):

@@ -94,7 +94,7 @@ class Sanitizer:
         self.rows = parse_checks(checks)
         self.origins = Origins()
         self.uninit: list[TrackedMemory] = []
-        """The memory of arguments that nobody has written yet; a launch that writes it changes this."""
+        """The memory of arguments that has not been written yet; a launch that writes it changes this."""
         for array in uninit:
             self.declare_uninit(array)
         self.outputs: list[ArrayMemory] = []
@@ -166,7 +166,7 @@ class Sanitizer:
         return f", also between launches{more}"
 
     def declare_uninit(self, array: Any) -> None:
-        """Declare that nobody has written an array yet, which later launches take as an argument."""
+        """Declare that an array, which later launches take as an argument, has not been written yet."""
         found = locate(array).range("")
         if found.size:
             self.uninit.append(
@@ -174,7 +174,7 @@ class Sanitizer:
             )
 
     def declare_output(self, array: Any) -> None:
-        """Declare that nobody has written an array yet, and that a launch which takes it must write every element."""
+        """Declare that an array has not been written yet, and that a launch which takes it must write every element."""
         self.declare_uninit(array)
         found = locate(array)
         if found.low < found.high:

@@ -1,6 +1,6 @@
 """`uninit`: undefined values that affect results.
 
-Memory that nobody wrote is undefined: that of an `alloca`, and arguments that the caller declares so. So are masked
+Memory that was never written is undefined: that of an `alloca`, and arguments that the caller declares so. So are masked
 elements of a load without padding, and elements outside the tensor of a view without a padding value. Undefined bytes
 may be loaded, moved, computed with and stored in an `alloca`. They are reported where they are stored to other memory,
 decide a branch, are used as an address, a mask or a size, or are printed.
@@ -87,9 +87,9 @@ class Uninit(Check):
             self._allocate(o, result, alloca_bytes(o))
         elif found and isinstance(o, PrintTko):
             for value in found:
-                self._report(o, "a value that nobody defined is printed", blocks, value)
+                self._report(o, "an undefined value is printed", blocks, value)
         elif found and isinstance(o, Assert):
-            self._report(o, "an assertion depends on a value that nobody defined", blocks, found[0])
+            self._report(o, "an assertion depends on an undefined value", blocks, found[0])
         elif found:
             plain = {name: _bytes(shadow) for name, shadow in shadows.items()}
             return with_origins(spread(o, step, plain), o, step.args, shadows)
@@ -130,7 +130,7 @@ class Uninit(Check):
 
     def _decides(self, o: Op, batch: Batch, shadow: Shadow) -> None:
         if shadow is not None:
-            self._report(o, "a value that nobody defined decides what is executed", batch.blocks, shadow)
+            self._report(o, "an undefined value decides what is executed", batch.blocks, shadow)
 
     def _report(
         self, o: Op, rule: str, blocks: Array, shadow: Array, values: Any = None, hint: bool = False
@@ -157,7 +157,7 @@ class Uninit(Check):
             for shadow in present({name: shadows.get(name)}):
                 what = {"mask": "the mask", "index": "the index of the tile"}.get(name, "the address")
                 bad = np.where(access.mask, shadow, 0) if name in POINTERS else shadow
-                self._report(o, f"{what} of an access is a value that nobody defined", access.blocks, bad)
+                self._report(o, f"{what} of an access is undefined", access.blocks, bad)
         chosen, addresses = access.elements
         memory = self._read(o, addresses, access.bytes) if access.reads and self.memory.regions else None
         if access.kind is AccessKind.READ:
@@ -168,7 +168,7 @@ class Uninit(Check):
             stored = np.broadcast_to(given, shape).reshape(-1)[chosen]
         if isinstance(o, AtomicCASTko) and shadows["cmp"] is not None:
             bad = np.where(access.mask, shadows["cmp"], 0)
-            self._report(o, "memory is compared with a value that nobody defined", access.blocks, bad)
+            self._report(o, "memory is compared with an undefined value", access.blocks, bad)
         old = stored if memory is None else np.where(memory == 0, np.uint32(0), memory | FULL)
         combined = stored if memory is None else np.where(stored == 0, old, stored | FULL)
         private = self.memory.store(addresses, access.bytes, combined)
@@ -212,8 +212,8 @@ class Uninit(Check):
     def _public(self, o: Op, access: Access, chosen: Array, stored: Array, memory: Shadow, private: Array) -> None:
         """Report what is stored to memory that others see."""
         for shadow, rule in (
-            (stored, "a value that nobody defined is stored to memory"),
-            (memory, "an atomic operation changes memory that nobody wrote"),
+            (stored, "an undefined value is stored to memory"),
+            (memory, "an atomic operation changes undefined memory"),
         ):
             if shadow is not None and shadow.any():
                 flat = np.zeros(access.mask.size, np.uint32)

@@ -1,4 +1,4 @@
-// An address is computed from memory that nobody wrote.
+// An address is computed from memory that was never written.
 // run: --arg a=uninit:i8:1 --arg b=zeros:i32:4
 // fixed-run: --arg a=ones:i8:1 --arg b=zeros:i32:4
 cuda_tile.module @m { entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i32>>) {

@@ -1,4 +1,4 @@
-// A value of an argument that nobody wrote is stored.
+// A value of an argument that was never written is stored.
 // run: --arg a=uninit:f32:1 --arg b=zeros:f32:1
 // fixed-run: --arg a=zeros:f32:1 --arg b=uninit:f32:1
 cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {

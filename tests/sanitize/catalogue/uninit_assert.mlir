@@ -1,4 +1,4 @@
-// An assertion tests memory that nobody wrote.
+// An assertion tests memory that was never written.
 // run: --arg a=uninit:i32:1
 // fixed-run: --arg a=ones:i32:1
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {

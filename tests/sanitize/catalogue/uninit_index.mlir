@@ -1,4 +1,4 @@
-// The index of a tile is memory that nobody wrote.
+// The index of a tile is memory that was never written.
 // run: --arg a=uninit:i32:1 --arg b=zeros:f32:16
 // fixed-run: --arg a=ones:i32:1 --arg b=zeros:f32:16
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<f32>>) {

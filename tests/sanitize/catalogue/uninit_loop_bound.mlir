@@ -1,4 +1,4 @@
-// The number of iterations is memory that nobody wrote.
+// The number of iterations is memory that was never written.
 // run: --arg a=uninit:i32:1 --arg b=zeros:i32:1
 // fixed-run: --arg a=ones:i32:1 --arg b=zeros:i32:1
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>) {

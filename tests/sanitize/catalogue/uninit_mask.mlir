@@ -1,4 +1,4 @@
-// The mask of a store is memory that nobody wrote.
+// The mask of a store is memory that was never written.
 // run: --arg a=uninit:i1:1 --arg b=zeros:i32:4
 // fixed-run: --arg a=ones:i1:1 --arg b=zeros:i32:4
 cuda_tile.module @m { entry @k(%p: tile<ptr<i1>>, %q: tile<ptr<i32>>) {

@@ -1,4 +1,4 @@
-// A value that nobody defined is printed.
+// An undefined value is printed.
 // run: --arg a=uninit:i32:1
 // fixed-run: --arg a=ones:i32:1
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {

@@ -186,7 +186,7 @@ class Shadow:
         return max(self.base + granule * self.granule, self.start)
 
     def clear(self, address: int, size: int) -> None:
-        """Memory is new: nobody has accessed it."""
+        """Memory is new, and was never accessed."""
         first, last = ((at - self.base) // self.granule for at in (address, address + size - 1))
         self.heads[:, first : last + 1] = 0
 
@@ -229,7 +229,7 @@ class Shadows:
         return shadow
 
     def clear(self, address: int, size: int) -> None:
-        """Memory is new: nobody has accessed it."""
+        """Memory is new, and was never accessed."""
         for shadow in self._shadows:
             if shadow.start <= address and address + size <= shadow.end:
                 shadow.clear(address, size)
@@ -289,7 +289,7 @@ def gather(granules: Array, members: Array, count: int, salt: Array) -> tuple[Ar
     sizes = np.diff(np.append(starts, len(granules)))
     if (sizes == 1).all():
         return granules, members, {}
-    # Random numbers tell sets apart; a collision of 64 bits is not to be expected, and nobody can prepare one.
+    # Random numbers tell sets apart; a collision of 64 bits is not to be expected, and cannot be prepared.
     sums = np.add.reduceat(salt[members], starts)
     chosen = members[starts].astype(np.int64)
     groups: dict[int, list[int]] = {}

@@ -61,7 +61,7 @@ class Synchronization:
         """The sorted keys of `_last`, made when they are needed."""
 
     def overwrite(self, access: Access) -> None:
-        """A weak store happened: nobody can see earlier strong writes to its bytes any more."""
+        """A weak store happened: earlier strong writes to its bytes can no longer be read."""
         if not self._last:
             return
         if self._bytes is None:
@@ -125,7 +125,7 @@ class Synchronization:
             self._last[byte] = write
 
     def forget(self, address: int, size: int) -> None:
-        """Memory is new: nobody has written to it."""
+        """Memory is new, and was never written."""
         for byte in range(address, address + size) if size < len(self._last) else list(self._last):
             if address <= byte < address + size and self._last.pop(byte, None) is not None:
                 self._bytes = None

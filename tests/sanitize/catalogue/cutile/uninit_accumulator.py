@@ -1,4 +1,4 @@
-# A kernel adds to its output, which nobody has set to zero.
+# A kernel adds to its output, which was not set to zero.
 import cuda.tile as ct
 import numpy as np
 

@@ -5,7 +5,7 @@ import numpy as np
 
 @ct.kernel
 def kernel(count):
-    ct.atomic_add(count, 0, 1)  # fault: uninit: memory that nobody wrote # cause: reads count where
+    ct.atomic_add(count, 0, 1)  # fault: uninit: changes undefined memory # cause: reads count where
 
 
 def main(uninit):

@@ -1,4 +1,4 @@
-# The kernel reads an array that nobody filled.
+# The kernel reads an array that was never filled.
 import cuda.tile as ct
 import numpy as np
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import tilery
 from support.command import run
 from tilery.diag import TileError
 from tilery.sanitize import Sanitizer
+from tilery.sanitize.reports import Report
 from tilery.sanitize.schedule import explore
 from tilery.sanitize.selection import Selection, read_rules
 
@@ -136,3 +138,17 @@ def test_a_result_that_does_not() -> None:
     kernel = tilery.compile(tilery.parse(LAST.replace("xchg", "add")))
     explore(lambda: kernel.launch(8, [out], sanitize=found), found, [out], 5)
     assert list(found.reports) == []
+
+
+def test_a_kernel_of_cutile_has_the_name_of_its_function() -> None:
+    selection = Selection(["fill"])
+    assert [selection.takes(name) for name in ("fill_Kt2_A1f32_1s1", "filler_Kt2_A1f32_1s1")] == [True, False]
+    (rule,) = read_rules("race kernel=fill", "file")
+    report = Report("race", "r", [], kernel="fill_Kt2_A1f32_1s1")
+    assert rule.matches(report, "") and not rule.matches(replace(report, kernel="filler_Kt2_A1f32_1s1"), "")
+
+
+def test_a_name_that_no_kernel_has_is_told() -> None:
+    found = Sanitizer("race", selection=Selection(["other"]))
+    tilery.compile(tilery.parse(RACE)).launch(1, [np.zeros(1, np.float32)], sanitize=found)
+    assert found.summary.endswith("no fault, the kernels have other names: same")

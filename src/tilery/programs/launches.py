@@ -17,7 +17,7 @@ import numpy as np
 from .. import hooks
 from ..diag import TileError
 from ..engines import registry
-from ..engines.common.cutile_abi import ArrayExtent
+from ..engines.common.cutile_abi import ArrayExtent, function_name
 from ..engines.common.errors import ExecutionError
 from ..engines.common.limits import Limits, Stats
 from ..engines.gpu.store import shape_class
@@ -259,7 +259,7 @@ def recording(engine: Engine, directory: Path) -> Engine:
     def execute(call: DecodedLaunch) -> None:
         nonlocal count
         count += 1
-        name = call.entry.split("_Kt")[0]
+        name = function_name(call.entry)
         launch = capture(call.module, call.bytecode, call.entry, call.grid, call.values, call.memory, call.names)
         save(directory / f"{count:04}-{name}.zip", launch)
         engine(call)

@@ -213,6 +213,7 @@ class Sanitizer:
             _count(len(reports.faults), "fault", "faults") if reports.faults else "no fault",
             _count(len(reports.hints), "hint", "hints") if reports.hints else "",
             f"{suppressed} suppressed" if suppressed else "",
+            f"the kernels have other names: {selection.misses}" if selection.misses else "",
         ]
         return ", ".join(part for part in parts if part)
 

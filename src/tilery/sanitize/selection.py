@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..diag import TileError
+from ..engines.common.cutile_abi import function_name
 from ..source.input import Input
 from ..source.lines import innermost
 from .reports import Report
@@ -42,21 +43,33 @@ class Selection:
     stopped: int = 0
     """The watched launches that an error ended."""
     _seen: int = 0
+    _names: set[str] = field(default_factory=set)
 
     @property
     def is_limited(self) -> bool:
         """Whether some launches are not watched."""
         return bool(self.kernels or self.skip or self.count is not None)
 
+    @property
+    def misses(self) -> str:
+        """The names of the kernels that were launched, if the one that the user asked for was not."""
+        return "" if self._seen or not self.kernels else ", ".join(sorted(self._names))
+
     def takes(self, kernel: str) -> bool:
         """Tell whether to watch the launch of a kernel that starts now."""
-        wanted = not self.kernels or any(fnmatchcase(kernel, pattern) for pattern in self.kernels)
+        wanted = not self.kernels or any(_is_named(kernel, pattern) for pattern in self.kernels)
+        self._names.add(function_name(kernel))
         self._seen += wanted
         last = None if self.count is None else self.skip + self.count
         chosen = wanted and self._seen > self.skip and (last is None or self._seen <= last)
         self.watched += chosen
         self.left_out += not chosen
         return chosen
+
+
+def _is_named(kernel: str, pattern: str) -> bool:
+    """Whether a pattern matches the name of an entry, or that of its Python function."""
+    return fnmatchcase(kernel, pattern) or fnmatchcase(function_name(kernel), pattern)
 
 
 class Suppression(NamedTuple):
@@ -67,11 +80,12 @@ class Suppression(NamedTuple):
 
     def matches(self, report: Report, place: str) -> bool:
         """Tell whether it leaves out a report, whose operation is at `FILE:LINE`."""
-        given = {"kernel": report.kernel, "rule": report.rule}
         if not fnmatchcase(report.check, self.check):
             return False
         for word, pattern in self.patterns.items():
-            if word != "at" and not fnmatchcase(given[word], pattern):
+            if word == "kernel" and not _is_named(report.kernel, pattern):
+                return False
+            if word == "rule" and not fnmatchcase(report.rule, pattern):
                 return False
             if word == "at" and not (fnmatchcase(place, pattern) or fnmatchcase(place, f"*/{pattern}")):
                 return False

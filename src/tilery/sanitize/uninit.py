@@ -1,9 +1,9 @@
 """`uninit`: undefined values that affect results.
 
-Memory that was never written is undefined: that of an `alloca`, and arguments that the caller declares so. So are masked
-elements of a load without padding, and elements outside the tensor of a view without a padding value. Undefined bytes
-may be loaded, moved, computed with and stored in an `alloca`. They are reported where they are stored to other memory,
-decide a branch, are used as an address, a mask or a size, or are printed.
+Memory that was never written is undefined: that of an `alloca`, and arguments that the caller declares so. So are
+masked elements of a load without padding, and elements outside the tensor of a view without a padding value. Undefined
+bytes may be loaded, moved, computed with and stored in an `alloca`. They are reported where they are stored to other
+memory, decide a branch, are used as an address, a mask or a size, or are printed.
 
 The shadow of a value has 32 bits for each element: the lower 8 say which of its bytes are undefined, the others are the
 number of the origin of that.

@@ -153,6 +153,7 @@ entry @k(%p: tile<ptr<f32>>, %h: tile<ptr<f16>>, %n: tile<i32>, %b: tile<i8>, %q
 //       %k = unpack %b8 : tile<64xi8> -> tile<128xF4E2M1FN>
 //                                                         ^
 // note: did you mean 'f4E2M1FN'?
+// note: for example: %0 = unpack %a : tile<32xi8> -> tile<64xf4E2M1FN>
 // exit 1
 // $ tilery check --input documented %s
 // stderr:

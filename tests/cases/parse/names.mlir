@@ -8,6 +8,7 @@ entry @example(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>)
 //       %0 = addf %x, %x : tile<f64>
 //                 ^^
 // in.mlir:2:53: note: prior use here
+// note: for example: %0 = addf %x, %x rounding<zero> flush_to_zero : tile<f32>
 // exit 1
 // -----
 entry @example(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>) {

@@ -126,6 +126,7 @@ entry @example(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>)
 // in.mlir:2:15: error: unknown escape in string literal
 //       assert %c, "\q" : tile<i1>
 //                   ^
+// note: for example: assert %c, "must hold" : tile<i1>
 // exit 1
 // -----
 }

@@ -44,4 +44,5 @@ entry @k(%x: tile<f32>) {
 //       %0 = cmpf equal ordered %x, %m : tile<f32> -> tile<i1>
 //                                   ^^
 // in.mlir:3:3: note: prior use here
+// note: for example: %0 = cmpf less_than ordered %x, %x : tile<f32> -> tile<i1>
 // exit 1

@@ -11,6 +11,7 @@ entry @k(%n: tile<i32>) {
 //       %0 = cmpi equal %n, %v, signed : tile<i32> -> tile<i1>
 //                           ^^
 // in.mlir:4:3: note: prior use here
+// note: for example: %0 = cmpi less_than %n, %n, signed : tile<i32> -> tile<i1>
 // exit 1
 // -----
 // cmpi

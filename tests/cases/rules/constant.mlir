@@ -30,4 +30,5 @@ entry @k() {
 // in.mlir:3:33: error: custom op 'cuda_tile.constant' inferred shape of elements literal ([2]) does not match type ([4])
 //       %0 = constant <i32: [1, 2]> : tile<4xi32>
 //                                     ^^^^^^^^^^^
+// note: for example: %0 = constant <i32: [1, 2, 3, 4]> : tile<4xi32>
 // exit 1

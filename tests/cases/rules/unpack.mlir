@@ -27,6 +27,7 @@ entry @k() {
 //       %0 = unpack %a : tile<64xi8> -> tile<128xF4E2M1FN>
 //                                                        ^
 // note: did you mean 'f4E2M1FN'?
+// note: for example: %0 = unpack %a : tile<32xi8> -> tile<64xf4E2M1FN>
 // exit 1
 // -----
 // unpack to another size

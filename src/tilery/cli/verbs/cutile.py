@@ -78,10 +78,11 @@ def run(args: argparse.Namespace) -> int:
 
 def tune(args: argparse.Namespace) -> int:
     """Run a script on this machine's GPU, tune each kernel that it launches, and print the hints for its source."""
+    from ...engines.common.cutile_abi import function_name
     from ...tuner.show import source_hints, table
 
     def tell(entry: str, result: Any) -> None:
-        name = entry.split("_Kt")[0]
+        name = function_name(entry)
         if isinstance(result, TileError):
             write_output("-", f"{name}: not tuned{result.message.partition('cannot be tuned')[2]}\n\n")
         else:

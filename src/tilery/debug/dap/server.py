@@ -12,6 +12,7 @@ from contextlib import redirect_stdout
 from typing import BinaryIO
 
 from ...diag import TileError
+from ...engines.common.cutile_abi import function_name
 from ..programs import Front, Quit
 from ..session import Session
 from ..stops import Stop
@@ -289,7 +290,7 @@ class DebugAdapter:
         places = session.source.places(o)
         frames = []
         for number, place in enumerate(places or [None]):
-            name = (place.function if place is not None else "") or f"@{session.kernel.name.split('_Kt')[0]}"
+            name = (place.function if place is not None else "") or f"@{function_name(session.kernel.name)}"
             name = f"{o.name} in {name}" if number == 0 else name
             frame: Message = {"id": rank * 100 + number, "name": name, "line": 0, "column": 0}
             if place is not None:

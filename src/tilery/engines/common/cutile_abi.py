@@ -20,6 +20,16 @@ from ...types import I1, I32, I64, Ptr, Scalar, Tile, Type
 from .addresses import Layout, MemoryRange, Runs, allocate, refuse_copy
 from .arrays import ArrayMemory, is_array, locate, locate_argument
 
+
+def function_name(entry: str) -> str:
+    """Return the name of the Python function of an entry, which cuTile extends by the types of its arguments.
+
+    >>> function_name("fill_Kt2_A1f32_1s1_I0"), function_name("histogram")
+    ('fill', 'histogram')
+    """
+    return entry.partition("_Kt")[0] or entry
+
+
 # ---------------------------------------------------------------- from Python arguments
 
 

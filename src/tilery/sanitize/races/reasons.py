@@ -6,6 +6,7 @@ from collections import deque
 from typing import NamedTuple
 
 from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.common.cutile_abi import function_name
 from ...engines.common.tiles import Array
 from ...engines.reference.access import Access, AccessKind
 from ...ir import Op
@@ -153,7 +154,7 @@ def _stream(name: object) -> str:
 def _describe(launch: LaunchInFlight) -> str:
     """Name a launch by its kernel, its stream, and its line."""
     where = f", launched at {launch.launched}" if launch.launched else ""
-    return f"{launch.kernel.split('_Kt')[0]} in {_stream(launch.stream)}{where}"
+    return f"{function_name(launch.kernel)} in {_stream(launch.stream)}{where}"
 
 
 def _missing_edge(first: LaunchInFlight, second: LaunchInFlight) -> str:

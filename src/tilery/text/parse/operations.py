@@ -6,7 +6,7 @@ import re
 from typing import NoReturn
 
 from ...declare.operation import BY_NAME
-from ...diag import Note, NoteKind, TileError, suggest
+from ...diag import ErrorKind, Note, NoteKind, TileError, suggest
 from ...ir import Block, Op, UnknownOp, Value
 from ...ops.names import similar
 from .. import DIALECT
@@ -310,10 +310,10 @@ def _replace_result(o: Op, old: Value, new: Value) -> None:
 
 
 def _with_example(error: TileError, mnemonic: str) -> TileError:
-    """Add an example of the operation to an error that says what was expected."""
+    """Add an example of the operation to an error in its text."""
     opdef = BY_NAME.get(mnemonic)
     explain(error)
-    if opdef is not None and "expected" in error.message:
+    if opdef is not None and error.kind is ErrorKind.SYNTAX:
         shown = re.compile(rf"(?<![\w$]){re.escape(opdef.mnemonic)}(?![\w$])")
         error.notes += [f"for example: {line.strip()}" for line in opdef.example.splitlines() if shown.search(line)][:1]
     return error

@@ -84,6 +84,8 @@ def test_the_command_explores_and_replays(tmp_path: Path, capsys: pytest.Capture
     assert main([*args, "--schedules", "20", "--json"]) == 1
     facts = json.loads(capsys.readouterr().out)
     assert "the engine's own schedule and 20 random schedules (0 to 19)" in facts["claim"]
+    main([*args, "--schedules", "3", "--seed", "40", "--json"])
+    assert "3 random schedules (40 to 42)" in json.loads(capsys.readouterr().out)["claim"]
     (note,) = [n for report in facts["reports"] for n in report["notes"] if "--schedule" in n]
     number = note.split("--schedule ")[1].split()[0]
     assert main([*args, "--schedule", number]) == 1

@@ -72,9 +72,8 @@ def add_launch(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
     sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
     seed, count = at_least(int, 0), at_least(int, 1)
-    sub.add_argument(
-        "--seed", type=seed, default=0, metavar="N", help="for rand, randn and --schedule random; default: 0"
-    )
+    purposes = "for rand, randn and --schedule random, and the first of --schedules; default: 0"
+    sub.add_argument("--seed", type=seed, default=0, metavar="N", help=purposes)
     add_sanitize(sub)
     add_trace(sub)
     repeated = "launch once, then N times on the same inputs, and print times, GB/s and GFLOP/s to stderr"
@@ -251,7 +250,8 @@ def explored(start: Callable[[], Any], values: list[Any], args: argparse.Namespa
     from ...sanitize.schedule import explore
 
     arrays = [value for value in values if isinstance(value, np.ndarray) and value.flags.writeable]
-    return explore(start, sanitizer, arrays, args.schedules, seed=sanitizer.schedule or 0)
+    first = args.seed if sanitizer.schedule is None else sanitizer.schedule
+    return explore(start, sanitizer, arrays, args.schedules, seed=first)
 
 
 def replay(args: argparse.Namespace) -> int:

@@ -39,9 +39,12 @@ class SureNames(ValueNames):
     texts: dict[Value, str]
 
     def join(self, values: Any) -> str:
+        known = self.texts
         if len(values) == 1:
-            return self.texts[values[0]]
-        texts = [self.texts[v] for v in values]
+            return known[values[0]]
+        if len(values) == 2:
+            return f"{known[values[0]]}, {known[values[1]]}"
+        texts = [known[v] for v in values]
         if len(texts) > FEW:
             self.check(texts)
         return ", ".join(texts)
@@ -200,8 +203,10 @@ class _Maker:
                 self.text += f"{{index_types({value}, names)}}"
             case "predicate":
                 self.text += f"{{predicate_text({value})}}"
-            case "inbounds" | "splat":
-                self.text += f"{{{use.kind}({value})}}"
+            case "inbounds":
+                self.text += f"{{inbounds({value}) if True in {value} else ''}}"
+            case "splat":
+                self.text += f"{{splat({value})}}"
 
     def _plain(self, f: Field, value: str) -> str:
         if f.role != "attr":

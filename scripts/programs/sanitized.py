@@ -86,14 +86,16 @@ def run(args: argparse.Namespace) -> None:
     command += ["--tilery-sanitize", CHECKS, "--tilery-results", str(results), "--ignore-glob=*bench_*"]
     command += ["-n", str(args.jobs)] if args.jobs > 1 else []
     command += [*(["-k", suite.select] if suite.select else []), *(args.tests or suite.tests)]
+    is_whole = not args.tests
     with open(results / "pytest.log", "a") as log:
         try:
             subprocess.run(
                 command, cwd=root / suite.folder, env=environment, timeout=args.total, stdout=log, stderr=log
             )
         except subprocess.TimeoutExpired:
+            is_whole = False
             print(f"stopped after {args.total} seconds", file=sys.stderr)
-    facts = {"limit": args.limit, "cutile": version("cuda-tile")}
+    facts = {"limit": args.limit, "cutile": version("cuda-tile"), "is_whole": is_whole}
     (results / "facts.json").write_text(json.dumps(facts), "utf-8")
 
 
@@ -115,7 +117,9 @@ def run_samples(folder: Path, results: Path, environment: dict[str, str]) -> Non
             "outcome": "passed" if done.returncode == 0 else "failed",
         }
         file.write_text(json.dumps({**row, "reports": found.get("reports", [])}) + "\n", "utf-8")
-    (results / "facts.json").write_text(json.dumps({"limit": None, "cutile": version("cuda-tile")}), "utf-8")
+    (results / "facts.json").write_text(
+        json.dumps({"limit": None, "cutile": version("cuda-tile"), "is_whole": True}), "utf-8"
+    )
 
 
 def collect(args: argparse.Namespace) -> None:
@@ -176,8 +180,9 @@ def page(found: dict[str, Any]) -> str:
 def section(suite: Suite, found: dict[str, Any], judged: dict[str, str]) -> list[str]:
     """Return what was found in a suite."""
     limit = f", {found['stopped']} of them stopped after {found['limit']} seconds" if found["limit"] else ""
+    share = "" if found["is_whole"] else " Others were not tried: a hash of their names decided the order."
     counted = (
-        f"{suite.repository} with cuTile {found['cutile']}: {found['ended']:,} tests ran{limit}. "
+        f"{suite.repository} with cuTile {found['cutile']}: {found['ended']:,} tests ran{limit}.{share} "
         f"{found['launching']:,} of them launched kernels, {found['launches']:,} times. "
         f"{len(found['lines'])} source lines were reported."
     )
@@ -202,8 +207,7 @@ NOT_MEASURED = """\
 ## Not measured
 
 Tests that did not run in the time they had, or ran only in part; tests of speed; other schedules than the default
-one; races between launches. Whether a hint would become a fault in tests that were stopped. TileGym and Liger ran for a
-short time, in an order that a hash decides; for Liger, a few files of its tests were chosen.""".splitlines()
+one; races between launches. Whether a hint would become a fault in tests that were stopped.""".splitlines()
 
 
 def main() -> int:

@@ -347,6 +347,7 @@ def product_tiled(rng: random.Random) -> Case:
         views.append(k.view(k.tensor(p, shape, strides), t, tile_shape, padding="zero"))
     count = k.const("i32", -(-whole // depth))
     accs = [k.const(r, rng.choice((0, 0, 1)), (m, n)) for _ in range(rng.choice((1, 1, 2)))]
+    apart = rng.random() < 0.5  # the second product has operands of its own, loaded after the first one
 
     def load(which: int, at: tuple[Value, Value]) -> Value:
         found = k.load(views[which], at[::-1] if turned[which] else at)
@@ -356,6 +357,9 @@ def product_tiled(rng: random.Random) -> Case:
         a, b = load(0, (bx, i)), load(1, (i, by))
         made = [k.product(a, b, values[0])]
         if len(values) > 1:
+            if apart:
+                back = k.subtract(k.subtract(count, one), i)
+                a, b = load(0, (bx, back)), load(1, (back, by))
             made.append(k.product(a, b, rng.choice((values[1], made[0], k.negative(values[1])))))
         return made
 

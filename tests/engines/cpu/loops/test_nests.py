@@ -224,6 +224,36 @@ def test_operands_of_the_next_product_are_fetched_while_one_is_computed() -> Non
     assert len(fetched) == (128 * 2 + 32 * 8) // 128
 
 
+TWO_PRODUCTS = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
+  %z = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %t = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> TENSOR
+  %v = make_partition_view %t : VIEW
+  %u = make_tensor_view %q, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> TENSOR
+  %w = make_partition_view %u : VIEW
+  %zeros = constant <f32: 0.0> : tile<64x64xf32>
+  %m = constant <i32: 2> : tile<i32>
+  %r:2 = for %i in (%z to %m, step %one) : tile<i32> iter_values(%x = %zeros, %y = %zeros)
+      -> (tile<64x64xf32>, tile<64x64xf32>) {
+    %a, %ta = load_view_tko weak %v[%z, %i] : VIEW, tile<i32> -> tile<64x64xf32>, token
+    %b, %tb = load_view_tko weak %v[%i, %z] : VIEW, tile<i32> -> tile<64x64xf32>, token
+    %first = mmaf %a, %b, %x : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32>
+    %c, %tc = load_view_tko weak %v[%i, %one] : VIEW, tile<i32> -> tile<64x64xf32>, token
+    %second = mmaf %a, %c, %y : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32>
+    continue %first, %second : tile<64x64xf32>, tile<64x64xf32>
+  }
+  %s0 = store_view_tko weak %r#0, %w[%z, %z] : tile<64x64xf32>, VIEW, tile<i32> -> token
+  %s1 = store_view_tko weak %r#1, %w[%z, %one] : tile<64x64xf32>, VIEW, tile<i32> -> token
+  return }"""
+
+
+def test_operands_that_are_loaded_after_a_product_are_not_fetched_before_they_are_known() -> None:
+    tensor = "tensor_view<?x?xf32, strides=[?,1]>"
+    text = TWO_PRODUCTS.replace("VIEW", f"partition_view<tile=(64x64), {tensor}>").replace("TENSOR", tensor)
+    kernel = after(tilery.parse(text), *passes(AVX512, EXACT))
+    assert any(isinstance(s, Prefetch) for s in walk(kernel.body))
+
+
 # ---------------------------------------------------------------- squares
 
 TURN = """entry @k(%p: tile<ptr<T>>, %q: tile<ptr<T>>) {

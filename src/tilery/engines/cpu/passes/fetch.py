@@ -194,7 +194,8 @@ def _fetch_operands(loop: Loop, limits: dict[Value, int]) -> None:
     for each in nest:
         turn = each.index if each.step == 1 else b.integer("udiv", each.index, index(each.step))
         number = b.add(b.mul(number, index(trip_count(each) or 0)), turn)
-    for guard in [s for s in loop.body if isinstance(s, Guard)]:
+    here = next(n for n, s in enumerate(loop.body) if any(each is nest[0] for each in walk([s])))
+    for guard in [s for s in loop.body[:here] if isinstance(s, Guard)]:  # those after it are of another product
         box = _box_of(guard, limits)
         if box is None or -(-box[0] * box[1] // blocks) > MOST_LINES:
             continue

@@ -72,7 +72,7 @@ def campaign(kind: str, count: int, args: argparse.Namespace, done: dict[tuple[s
     last = args.first + count
     parts = [(start, min(start + BATCH[kind], last)) for start in range(args.first, last, BATCH[kind])]
     missing = [part for part in parts if part[1] > done.get((kind, part[0]), {"end": 0})["end"]]
-    code = code_version()
+    ran = {"code": code_version(), "machine": machine()}
 
     def work(part: tuple[int, int]) -> Batch | None:
         return run_batch(kind, *part, str(args.hardware or ""), args.objects) if time.monotonic() < end else None
@@ -82,7 +82,7 @@ def campaign(kind: str, count: int, args: argparse.Namespace, done: dict[tuple[s
             step()
             if batch is None:
                 continue
-            batch |= {"code": code}
+            batch |= ran
             done[kind, batch["first"]] = batch
             with args.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(batch) + "\n")
@@ -100,23 +100,29 @@ def code_version() -> str:
     return name + (" with changes" if git("status", "--porcelain", "--", folder) else "")
 
 
+def machine() -> str:
+    """Return what runs the batches: the version of Python, and the processor."""
+    from tilery.engines.cpu.native.compiler import host
+
+    return f"CPython {platform.python_version()}, {host().cpu}"
+
+
 # ---------------------------------------------------------------- the page
 
 
 def summary(done: list[Batch]) -> dict[str, Any]:
-    """Add up batches by kind, and by the code that they ran on."""
-    from tilery.engines.cpu.native.compiler import host
-
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for batch in sorted(done, key=lambda b: (list(TITLES).index(b["kind"]), b["code"], b["first"])):
-        empty: dict[str, Any] = {"kind": batch["kind"], "code": batch["code"], "numbers": [], "count": 0, "seconds": 0}
-        row = rows.setdefault((batch["kind"], batch["code"]), empty | {"totals": {}, "findings": []})
+    """Add up batches by kind, and by the code and the machine that they ran on."""
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for batch in sorted(done, key=lambda b: (list(TITLES).index(b["kind"]), b["code"], b["machine"], b["first"])):
+        ran = {name: batch[name] for name in ("kind", "code", "machine")}
+        empty: dict[str, Any] = {**ran, "numbers": [], "count": 0, "seconds": 0, "totals": {}, "findings": []}
+        row = rows.setdefault(tuple(ran.values()), empty)
         row["numbers"] = join(row["numbers"], [batch["first"], batch["end"] - 1])
         row["count"] += batch["end"] - batch["first"]
         row["seconds"] = round(row["seconds"] + batch["seconds"], 1)
         row["totals"] = dict(Counter(row["totals"]) + Counter(batch["totals"]))
         row["findings"] += batch["findings"]
-    return {"python": platform.python_version(), "processor": host().cpu, "rows": list(rows.values())}
+    return {"rows": list(rows.values())}
 
 
 def join(ranges: list[list[int]], more: list[int]) -> list[list[int]]:
@@ -145,9 +151,11 @@ def page(found: dict[str, Any]) -> str:
     lines += ["", *(checkout.fill(f"* {sentence}") for sentence in details(rows)), ""]
     codes = sorted({row["code"] for row in rows})
     one = f"The engine was `{codes[0]}`" if len(codes) == 1 else "The engine differs"
-    text = f"{one} (`git rev-parse HEAD:src/tilery/engines/cpu`); CPython {found['python']}, {found['processor']}."
-    for row in rows if len(codes) > 1 else ():
-        text += f" {TITLES[row['kind']].capitalize()}: `{row['code']}`."
+    machines = sorted({row["machine"] for row in rows})
+    text = f"{one} (`git rev-parse HEAD:src/tilery/engines/cpu`)" + (f"; {machines[0]}." if len(machines) == 1 else ".")
+    for row in rows if len(codes) + len(machines) > 2 else ():
+        code = f"`{row['code']}`, " if len(codes) > 1 else ""
+        text += f" {row['count']:,} {TITLES[row['kind']]}: {code}{row['machine']}."
     lines += [checkout.fill(text), "", "## Findings", "", *findings(rows), "", "## Not measured", ""]
     return "\n".join([*lines, checkout.fill(NOT_MEASURED)]) + "\n"
 

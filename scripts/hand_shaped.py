@@ -72,6 +72,7 @@ def merge(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the lines of pieces that follow each other, and set the options to those of a run of all of them."""
     pieces = sorted((json.loads(path.read_text()) for path in args.merge), key=lambda piece: piece["options"]["seed"])
     options = [piece["options"] for piece in pieces]
+    args.pythons = {each.pop("python") for each in options}
     for one, two in pairwise(options):
         if two | {"seed": 0, "count": 0} != one | {"seed": 0, "count": 0} or two["seed"] != one["seed"] + one["count"]:
             raise SystemExit(f"pieces do not follow each other: {one}, {two}")
@@ -109,12 +110,13 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]], seconds: float) 
     used = sum(line.get("seconds", 0) for line in lines)
     options = f"--count {args.count} --seed {args.seed} --engine {args.engine} --exact {args.exact}"
     pieces = f" in {len(args.merge)} pieces with `--piece`, joined by `--merge`" if args.merge else ""
+    pythons = " and ".join(sorted(args.pythons or {platform.python_version()}))
     held = "are held out" if args.seed >= HELD_OUT else "are not held out"
     text = [
         f"# Hand-shaped kernels on engine {args.engine}",
         "",
         checkout.fill(
-            f"`python scripts/hand_shaped.py {options}` wrote this page{pieces} (CPython {platform.python_version()}, "
+            f"`python scripts/hand_shaped.py {options}` wrote this page{pieces} (CPython {pythons}, "
             f"{args.jobs} jobs, {seconds:.0f} seconds, {used:.0f} seconds of processor time). {len(cases):,} of "
             f"{args.count:,} kernels were run."
         ),
@@ -191,7 +193,7 @@ def main() -> int:
     parser.add_argument("--reproduce", type=int, metavar="SEED", help="print the kernel of a seed, and run it here")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    args.wall = 0.0
+    args.wall, args.pythons = 0.0, set()
     if args.child:
         first, end, family, engine, exact = args.child
         launch.serve(int(first), int(end), family, engine, EXACT[exact])
@@ -206,6 +208,7 @@ def main() -> int:
     seconds = time.monotonic() - started
     if args.piece:
         kept = {name: getattr(args, name) for name in ("count", "seed", "jobs", "family", "engine", "exact")}
+        kept["python"] = platform.python_version()
         args.piece.write_text(json.dumps({"options": kept, "seconds": seconds, "lines": lines}))
     checkout.publish(page(args, lines, args.wall or seconds), args.report)
     return 1 if any(line["outcome"] not in FINE for line in lines if "number" in line) else 0

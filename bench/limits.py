@@ -94,7 +94,7 @@ class Limits:
 
     def peak(self) -> tuple[Callable[[], None], float]:
         """Return a function that does nothing but f32 multiply-adds, and how many operations, each counting as two."""
-        count = 1 << 17
+        count = (1 << 17) * max(1, self.threads // 2)  # threads of Python start one after the other
         lanes = host().vector_bytes // 4
         numbers = np.full(2 * lanes, 1e-9, np.float32)
         outs = [np.zeros(ACCUMULATORS * lanes, np.float32) for _ in range(self.threads)]

@@ -243,8 +243,8 @@ def versions() -> dict[str, str]:
     return found
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Measure everything; return plain data for run.json."""
+def run(args: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Measure everything; return plain data for run.json. `keep` gets what there is, in case that the run is ended."""
     from more import measure_more
     from tilery.engines.cpu.native.compiler import host
 
@@ -255,15 +255,19 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {"versions": versions(), "cpu": host().cpu, "cores": cores, "threads": args.threads}
     found |= {"load": load, "quick": args.quick}
     chosen = [c for c in cases(sizes) if not args.only or c.name in args.only]
-    found["ms"] = {}
+    found["ms"], found["cut short"] = {}, True
     for case in chosen:
         found["ms"][case.name] = measure(case, args, limits)
         print(case.name, {k: round(v, 2) for k, v in found["ms"][case.name].items()}, file=sys.stderr, flush=True)
+    keep(found)
+    found["by threads"] = by_threads(args) if args.scaling else {}
+    keep(found)
     found["bandwidth"] = bandwidth(args, limits)
     found["scaling"] = scaling(args) if not args.quick and not args.only else {}
     found["more"] = measure_more(args, take_turns)
-    found["by threads"] = by_threads(args) if args.scaling else {}
+    keep(found)
     found["calls"] = measure_calls(HERE / "kernels", args.only)
+    del found["cut short"]
     found["load at the end"] = os.getloadavg()[0] / cores
     if args.triton:
         for name, row in slow_ways(args, sizes).items():
@@ -291,14 +295,19 @@ def main() -> int:
     else:
         if os.environ.get("MALLOC_TOP_PAD_") != MALLOC["MALLOC_TOP_PAD_"]:
             os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC, "JAX_PLATFORMS": "cpu"})
-        found = run(args)
+        found = run(args, lambda part: write(folder, args.name, part))
     text = page(found)
     print(text)
+    write(folder, args.name, found)
+    return 0
+
+
+def write(folder: Path | None, name: str, found: dict[str, Any]) -> None:
+    """Write the numbers and the page."""
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{args.name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-        (folder / f"{args.name}.md").write_text(text + "\n", encoding="utf-8")
-    return 0
+        (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        (folder / f"{name}.md").write_text(page(found) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,10 @@ def table(rows: dict[str, dict[str, float]], corner: str, form: str = "{:,.2f}")
 def page(found: dict[str, Any]) -> str:
     """Render the numbers of a run."""
     lines = ["# How fast kernels run", "", *introduction(found), "", *table(found["ms"], "milliseconds")]
-    lines += ["", *ratios(found["ms"]), "", *gates(found), "", *memory(found)]
-    lines += ["", *more(found), *threads(found), "", *calls(found)]
+    lines += ["", *ratios(found["ms"]), "", *gates(found)]
+    for part in (memory, more, threads, calls):
+        if made := part(found):
+            lines += ["", *made]
     return "\n".join([*lines, "", *NOT_MEASURED])
 
 
@@ -50,7 +52,14 @@ def introduction(found: dict[str, Any]) -> list[str]:
         "All contenders ran the same kernels on the same arrays, in turn, on all threads. Each time is the best of "
         "many rounds.",
     ]
+    if found.get("cut short"):
+        lines += ["", CUT_SHORT]
     return lines
+
+
+CUT_SHORT = """\
+The run was ended by a limit on its time: numbers are those that it had printed. Large arrays, the kernels that are only
+timed on all threads, and the cost of calls are missing."""
 
 
 def ratios(ms: dict[str, dict[str, float]]) -> list[str]:
@@ -86,26 +95,40 @@ def gates(found: dict[str, Any]) -> list[str]:
         rows.append(("torch eager / cpu, geometric mean", geomean(list(against.values())), 1.5, "{:.2f}"))
         rows.append(("the same without gelu", geomean(without), 1.1, "{:.2f}"))
         rows.append((f"the same, worst kernel ({worst})", against[worst], 1 / 1.15, "{:.2f}"))
+    unknown = []
     for name, goal in (("gemm", 0.9 if many else 0.8), ("attention", 0.7)):
-        if name in ms:
+        if name in ms and ms[name]["limit of the machine"] > 1.1 * ms[name][FAST]:
+            unknown.append(name)
+        elif name in ms:
             rows.append((f"{name}, of peak FLOP/s", ms[name]["limit of the machine"] / ms[name][FAST], goal, "{:.0%}"))
     for name, goals in (("vadd", (0.9, 0.8)), ("layernorm", (0.9, 0.8)), ("softmax", (0.75, 0.75))):
-        row = found["bandwidth"].get(name, {})
+        row = found.get("bandwidth", {}).get(name, {})
         for (label, measured), goal in zip(row.items(), goals):
             rows.append((f"{name} on large arrays at {label}, of the bandwidth", measured["median"], goal, "{:.0%}"))
     few_cores = [("bf16 GEMM", 1.0), ("FFT", 1 / 1.5), ("histogram", 1 / 1.5)]
     for name, goal in [("bf16 GEMM", 0.95), ("int8 GEMM", 0.95)] if many else few_cores:
-        row = next((row for title, row in found["more"].items() if title.startswith(name)), dict[str, float]())
+        row = next((row for title, row in more_rows(found).items() if title.startswith(name)), dict[str, float]())
         if PEER in row:
             rows.append((f"{name}, torch eager / cpu", row[PEER] / row[FAST], goal, "{:.2f}"))
     lines = ["## Goals", "", "| | measured | goal | met |", "|---|--:|--:|---|"]
     for what, value, goal, form in rows:
         met = "yes" if value >= goal else "**no**"
         lines.append(f"| {what} | {form.format(value)} | at least {form.format(goal)} | {met} |")
-    for what, value, most, form in costs(found["calls"]):
+    for what, value, most, form in costs(found["calls"]) if "calls" in found else []:
         met = "yes" if value <= most else "**no**"
         lines.append(f"| {what} | {form.format(value)} | at most {form.format(most)} | {met} |")
+    if unknown:
+        lines += ["", f"The limit of the machine was measured too low to compare {' and '.join(unknown)} with it."]
     return lines
+
+
+def more_rows(found: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the times of further kernels on all threads."""
+    if "more" in found:
+        made: dict[str, dict[str, float]] = found["more"]
+        return made
+    rows = found.get("by threads", {})
+    return {kernel: {name: list(times.values())[-1] for name, times in row.items()} for kernel, row in rows.items()}
 
 
 def costs(calls: dict[str, dict[str, float]]) -> list[tuple[str, float, float, str]]:
@@ -122,6 +145,8 @@ def costs(calls: dict[str, dict[str, float]]) -> list[tuple[str, float, float, s
 
 
 def memory(found: dict[str, Any]) -> list[str]:
+    if not found.get("bandwidth"):
+        return []
     lines = ["## Large arrays", ""]
     lines += ["Part of the bandwidth that stores past the caches reach, for arrays that no cache holds (128 MB each),"]
     lines += ["by the position of the arrays relative to a cache line. The bandwidth of a machine with other guests"]
@@ -145,7 +170,7 @@ def memory(found: dict[str, Any]) -> list[str]:
 
 
 def more(found: dict[str, Any]) -> list[str]:
-    if not found["more"]:
+    if not found.get("more"):
         return []
     lines = ["## More kernels", "", "Milliseconds.", ""]
     names = list(dict.fromkeys(key for row in found["more"].values() for key in row))
@@ -171,7 +196,6 @@ def threads(found: dict[str, Any]) -> list[str]:
         return []
     counts = list(next(iter(rows.values()))[FAST])
     lines = [
-        "",
         "## Threads",
         "",
         "Milliseconds by the number of threads, and how many times as fast the most are.",
@@ -191,7 +215,9 @@ FFT_PART = 256 * 8 * 64**3 / 1024**3
 
 
 def calls(found: dict[str, Any]) -> list[str]:
-    measured = found["calls"]
+    measured = found.get("calls")
+    if not measured:
+        return []
     lines = [
         "## The cost of a call",
         "",

@@ -33,6 +33,8 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
     assert (reports / "speed.svg").read_text("utf-8") == ir.drawing(speed)
     kernels = json.loads((reports / "run.json").read_text("utf-8"))
     assert (reports / "run.md").read_text("utf-8").strip() == run_page.page(kernels).strip()
+    intel = json.loads((reports / "lab" / "run_intel.json").read_text("utf-8"))
+    assert (reports / "lab" / "run_intel.md").read_text("utf-8").strip() == run_page.page(intel).strip()
     suite = json.loads((reports / "cutile.json").read_text("utf-8"))
     assert (reports / "cutile.md").read_text("utf-8") == cutile_page.page(suite)
     cpu = json.loads((reports / "lab" / "cpu.json").read_text("utf-8"))

@@ -180,7 +180,7 @@ def page(found: dict[str, Any]) -> str:
 def section(suite: Suite, found: dict[str, Any], judged: dict[str, str]) -> list[str]:
     """Return what was found in a suite."""
     limit = f", {found['stopped']} of them stopped after {found['limit']} seconds" if found["limit"] else ""
-    share = "" if found["is_whole"] else " Others were not tried: a hash of their names decided the order."
+    share = "" if found.get("is_whole") else " Others were not tried: a hash of their names decided the order."
     counted = (
         f"{suite.repository} with cuTile {found['cutile']}: {found['ended']:,} tests ran{limit}.{share} "
         f"{found['launching']:,} of them launched kernels, {found['launches']:,} times. "

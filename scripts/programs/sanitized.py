@@ -180,11 +180,11 @@ def page(found: dict[str, Any]) -> str:
 def section(suite: Suite, found: dict[str, Any], judged: dict[str, str]) -> list[str]:
     """Return what was found in a suite."""
     limit = f", {found['stopped']} of them stopped after {found['limit']} seconds" if found["limit"] else ""
-    share = "" if found.get("is_whole") else " Others were not tried: a hash of their names decided the order."
+    share = "" if found.get("is_whole") else " Others were not tried."
     counted = (
         f"{suite.repository} with cuTile {found['cutile']}: {found['ended']:,} tests ran{limit}.{share} "
         f"{found['launching']:,} of them launched kernels, {found['launches']:,} times. "
-        f"{len(found['lines'])} source lines were reported."
+        f"Source lines that were reported: {len(found['lines'])}."
     )
     out = [f"## {suite.title}", "", checkout.fill(counted), ""]
     if not found["lines"]:
@@ -207,7 +207,8 @@ NOT_MEASURED = """\
 ## Not measured
 
 Tests that did not run in the time they had, or ran only in part; tests of speed; other schedules than the default
-one; races between launches. Whether a hint would become a fault in tests that were stopped.""".splitlines()
+one; races between launches. Whether a hint would become a fault in tests that were stopped. A hash of their names decides which
+tests are tried first.""".splitlines()
 
 
 def main() -> int:

@@ -207,8 +207,8 @@ NOT_MEASURED = """\
 ## Not measured
 
 Tests that did not run in the time they had, or ran only in part; tests of speed; other schedules than the default
-one; races between launches. Whether a hint would become a fault in tests that were stopped. A hash of their names decides which
-tests are tried first.""".splitlines()
+one; races between launches. Whether a hint would become a fault in tests that were stopped. A hash of their names
+decides which tests are tried first.""".splitlines()
 
 
 def main() -> int:

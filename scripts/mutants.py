@@ -280,22 +280,14 @@ def page(args: argparse.Namespace) -> int:
     for title, titles in sums.items():
         part = [each for name in titles for each in judged[name]]
         lines.append(row_of(title, sum(len(drawn[name]) for name in titles), part, found, equal))
-    for title in reported:
-        lines += [
-            "",
-            f"## Mutants that were not noticed: {title}",
-            "",
-            "| | place | change | because |",
-            "|---|---|---|---|",
-        ]
-        for each in judged[title]:
-            if found[each.id]["found"] == MISSED:
-                why = f"equal: {equal[each.id]}" if each.id in equal else f"**missed** {missed.get(each.id, '')}"
-                more = (
-                    " (not all tests were asked)" if found[each.id].get("unasked", 0) and each.id not in equal else ""
-                )
-                place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
-                lines.append(f"| {each.id} | {place} | {each.change} | {why.rstrip()}{more} |")
+    lines += ["", "## Open mutants that were not noticed", "", "| | place | change | because |", "|---|---|---|---|"]
+    for each in judged[SECOND_OPEN]:
+        row = found[each.id]
+        if row["found"] == MISSED:
+            why = f"equal: {equal[each.id]}" if each.id in equal else f"**missed** {missed.get(each.id, '')}"
+            more = " (not all tests were asked)" if is_early(row) and each.id not in equal else ""
+            place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
+            lines.append(f"| {each.id} | {place} | {each.change} | {why.rstrip()}{more} |")
     controls = [row for row in found.values() if "name" not in row]
     said = (
         f" {len(controls)} copies without a change were judged too; tests failed in "
@@ -306,6 +298,11 @@ def page(args: argparse.Namespace) -> int:
     return 0
 
 
+def is_early(row: dict[str, Any]) -> bool:
+    """Whether tests that execute the place, or digests, were left to ask about a mutant that was missed."""
+    return bool(row.get("unasked", 0)) or "golden" not in row
+
+
 def row_of(title: str, drawn: int, part: list[Mutant], found: Results, equal: dict[str, str]) -> str:
     """Return the row of the table for some mutants."""
     counts = Counter(
@@ -313,11 +310,7 @@ def row_of(title: str, drawn: int, part: list[Mutant], found: Results, equal: di
     )
     noticed = [each for each in part if found[each.id]["found"] == NOTICED]
     late = sum("ran" in found[each.id] for each in noticed)
-    early = sum(
-        found[each.id]["found"] == MISSED and found[each.id].get("unasked", 0) > 0
-        for each in part
-        if each.id not in equal
-    )
+    early = sum(found[each.id]["found"] == MISSED and is_early(found[each.id]) for each in part if each.id not in equal)
     cells = [title, drawn, len(part), len(noticed) - late, late, counts[EQUAL], counts[MISSED], early]
     cells += [f"{100 * counts[NOTICED] / max(len(part) - counts[EQUAL], 1):.1f} %"]
     return f"| {' | '.join(map(str, cells))} |"
@@ -328,8 +321,7 @@ INTRODUCTION = (
     "arguments in ops, bytecode, text, verifier, passes or the reference engine; a hash of the place chooses it. "
     "The digests of `tests/golden` are asked first, then other tests, those that execute the place before all others, "
     "until one fails. Three of ten mutants of a draw are held out: tests were written for the others, the open ones, "
-    "alone, and what was not noticed of the held-out and of the fresh ones was looked at only after the last test was "
-    "written. Each draw comes from other places than those before it. A mutant is called equal if no input shows a "
+    "alone. Each draw comes from other places than those before it. A mutant is called equal if no input shows a "
     "difference, or only one in speed; the reasons are below.",
 )
 TABLE = [
@@ -339,11 +331,14 @@ TABLE = [
 ]
 REPORTED = (SECOND_OPEN, SECOND_HELD_OUT, FRESH)
 NOT_MEASURED = (
-    "The digests were asked up to 16 seconds of rows for each mutant. The other tests are those of the core; tests of "
-    "the engines cpu and gpu, frontends, explorer, judge and site were not asked, nor were those that execute nothing "
-    "of the changed line. A mutant that a row or a test noticed on an earlier state of the tests is not asked again if "
-    "that row or test is the same. Tests that need NVIDIA's tools, the corpus, Z3 or a language client took no part. "
-    "Changes of text, such as messages and names, and of several places at once are not among the mutants."
+    "Not all drawn mutants were judged: those that were are an even sample of each part, which a hash chooses. The "
+    "digests were asked up to 16 seconds of rows for each mutant, or not at all about some; the others for 20 to 80 "
+    "seconds. Of the mutants that were missed, tests are left to ask, which would notice more. Held-out and fresh "
+    "ones are counted only, and no equal ones were looked for among them. The other tests are those of the core; "
+    "tests of the engines cpu and gpu, frontends, explorer, judge and site were not asked, nor were those that execute "
+    "nothing of the changed line. A mutant that a row or a test noticed on an earlier state of the tests is not asked "
+    "again if that row or test is the same. Tests that need NVIDIA's tools, the corpus, Z3 or a language client took "
+    "no part. Changes of text, such as messages and names, and of several places at once are not among the mutants."
 )
 EQUAL = "equal"
 

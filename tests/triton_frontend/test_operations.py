@@ -343,3 +343,18 @@ def test_autotuning_takes_the_first_configuration_that_compiles() -> None:
     kernel[lambda meta: (-(-100 // meta["B"]),)](x, out, 100)
     close(out, x + 32, 0)
     assert kernel.best_config.kwargs == {"B": 32}
+
+
+def test_an_argument_may_be_an_object_with_an_address() -> None:
+    class Shifted:
+        dtype = torch.float32
+
+        def __init__(self, tensor: Any, offset: int) -> None:
+            self.tensor, self.offset = tensor, offset
+
+        def data_ptr(self) -> int:
+            return int(self.tensor.data_ptr()) + 4 * self.offset
+
+    x, out = random(100), new(64)
+    kernels.with_heuristic[(2,)](Shifted(x, 36), out, 64, 32)
+    close(out, x[36:] * 2, 0)

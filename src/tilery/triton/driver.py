@@ -171,6 +171,8 @@ class Arguments:
             self.memory.append(extent(name, tensor))
         elif (found := array_extent(name, value)) is not None:
             self.memory.append(found)
+        else:  # an object of the program, for a part of some tensor
+            self.memory += other_memory()
         return int(value.data_ptr())
 
 
